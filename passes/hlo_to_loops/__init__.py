@@ -1,0 +1,1 @@
+"""From a kernel's `hlo` region to loops: scf, vector, arith and memref."""

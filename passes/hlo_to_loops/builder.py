@@ -1,0 +1,228 @@
+"""Builds the text of one kernel: SSA numbering, scoped CSE, structured loops.
+
+Text, not op objects: it costs half as much to build, a mistake is a parse error instead of an assertion that ends
+the process, and after numbering it is the key by which identical kernels are found.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from hlo.passes.hlo_to_loops.element_types import ElementType
+
+
+@dataclass(frozen=True)
+class Value:
+    """One element (or W lanes of elements) in registers.
+
+    Attributes:
+        type: element type in the language.
+        parts: SSA names, one, or (real, imaginary) for complex.
+        lanes: 0 for a scalar, else the number of vector lanes.
+    """
+
+    type: ElementType
+    parts: tuple[str, ...]
+    lanes: int = 0
+
+    @property
+    def name(self) -> str:
+        """The SSA name of a value that is not complex."""
+        assert len(self.parts) == 1
+        return self.parts[0]
+
+
+@dataclass
+class Loop:
+    """An open `scf.for`: its induction variable, its carried values, and, once closed, results."""
+
+    iv: str
+    carried: list[str]
+    results: list[str]
+    yielded: list[str] = field(default_factory=list[str])
+
+
+def float_bits(value: float, bits: int) -> str:
+    """Hexadecimal form of a float constant that MLIR's parser reads back bit by bit."""
+    try:
+        return f"0x{struct.pack('>f' if bits == 32 else '>d', value).hex().upper()}"
+    except OverflowError:
+        return float_bits(float("inf") if value > 0 else float("-inf"), bits)
+
+
+class Builder:
+    """Text of a kernel body under construction.
+
+    `lanes` is the current vector width: `type_of`, `constant` and the elementwise emitters build scalars when it is 0
+    and `vector<lanes x ...>` otherwise.
+    """
+
+    def __init__(self, lanes: int = 0) -> None:
+        self.lanes = lanes
+        self._lines: list[str] = []
+        self._constants: list[str] = []
+        self._scopes: list[dict[str, str]] = [{}]
+        self._next = 0
+        self._indent = "  "
+
+    # -- names and types ---------------------------------------------------------------------------
+    def fresh(self) -> str:
+        self._next += 1
+        return f"%{self._next}"
+
+    def type_of(self, scalar: str) -> str:
+        """`f32` as it stands at the current width: `f32` or `vector<16xf32>`."""
+        return f"vector<{self.lanes}x{scalar}>" if self.lanes else scalar
+
+    @contextmanager
+    def width(self, lanes: int) -> Iterator[None]:
+        """Builds at another vector width inside the `with`."""
+        saved, self.lanes = self.lanes, lanes
+        try:
+            yield
+        finally:
+            self.lanes = saved
+
+    # -- straight-line ops -------------------------------------------------------------------------
+    def op(self, text: str) -> str:
+        """Appends a pure op with one result; an equal one in scope is reused."""
+        for scope in reversed(self._scopes):
+            if (known := scope.get(text)) is not None:
+                return known
+        name = self.fresh()
+        self._lines.append(f"{self._indent}{name} = {text}")
+        self._scopes[-1][text] = name
+        return name
+
+    def load(self, text: str) -> str:
+        """Appends an op with one result that reads memory: never reused across stores."""
+        name = self.fresh()
+        self._lines.append(f"{self._indent}{name} = {text}")
+        return name
+
+    def effect(self, text: str) -> None:
+        """Appends an op without results."""
+        self._lines.append(f"{self._indent}{text}")
+
+    def constant(self, value: float | int | bool, scalar: str) -> str:
+        """A constant of MLIR scalar type `scalar`, splatted to the current width; kept at the kernel's entry."""
+        if scalar == "i1":
+            literal = "true" if value else "false"
+        elif scalar[0] == "f":
+            if scalar == "f16":
+                literal = f"0x{struct.pack('>e', value).hex().upper()}"
+            else:
+                literal = float_bits(float(value), int(scalar[1:]))
+        elif scalar == "index":
+            literal = str(int(value))
+        else:
+            bits = int(scalar[1:])
+            wrapped = int(value) & ((1 << bits) - 1)
+            literal = str(wrapped - (1 << bits) if wrapped >> (bits - 1) else wrapped)
+        typ = self.type_of(scalar)
+        text = f"arith.constant {f'dense<{literal}>' if self.lanes else literal} : {typ}"
+        known = self._scopes[0].get(text)
+        if known is None:
+            known = self.fresh()
+            self._constants.append(f"  {known} = {text}")
+            self._scopes[0][text] = known
+        return known
+
+    def index(self, value: int) -> str:
+        """A scalar `index` constant, whatever the current width."""
+        with self.width(0):
+            return self.constant(value, "index")
+
+    def splat(self, scalar_name: str, scalar_type: str) -> str:
+        """A scalar SSA value in every lane of the current width."""
+        if not self.lanes:
+            return scalar_name
+        return self.op(f"vector.broadcast {scalar_name} : {scalar_type} to {self.type_of(scalar_type)}")
+
+    # -- structure ---------------------------------------------------------------------------------
+    @contextmanager
+    def _region(self) -> Iterator[None]:
+        self._scopes.append({})
+        self._indent += "  "
+        try:
+            yield
+        finally:
+            self._indent = self._indent[:-2]
+            self._scopes.pop()
+
+    @contextmanager
+    def loop(
+        self, lower: str, upper: str, step: str, carried: Sequence[tuple[str, str]] = ()
+    ) -> Iterator[Loop]:
+        """An `scf.for` over `index`; `carried` gives (initial SSA name, MLIR type) of carried values.
+
+        Set `loop.yielded` inside the `with`; read `loop.results` after it.
+        """
+        iv = self.fresh()
+        names = [self.fresh() for _ in carried]
+        types = ", ".join(t for _, t in carried)
+        head = f"scf.for {iv} = {lower} to {upper} step {step}"
+        loop = Loop(iv, names, [])
+        if carried:
+            result = self.fresh()
+            loop.results = [result] if len(carried) == 1 else [f"{result}#{i}" for i in range(len(carried))]
+            inits = ", ".join(f"{n} = {init}" for n, (init, _) in zip(names, carried, strict=True))
+            packed = result if len(carried) == 1 else f"{result}:{len(carried)}"
+            head = f"{packed} = {head} iter_args({inits}) -> ({types})"
+        self.effect(head + " {")
+        with self._region():
+            yield loop
+            if carried:
+                assert len(loop.yielded) == len(carried), "a loop must yield every carried value"
+                self.effect(f"scf.yield {', '.join(loop.yielded)} : {types}")
+        self.effect("}")
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """An `scf.if` without results."""
+        self.effect(f"scf.if {condition} {{")
+        with self._region():
+            yield
+        self.effect("}")
+
+    @contextmanager
+    def choice(self, condition: str, types: Sequence[str]) -> Iterator[Choice]:
+        """An `scf.if` with results: use `with choice.then(): ...`, `with choice.otherwise(): ...`."""
+        choice = Choice(self, condition, list(types))
+        yield choice
+        self.effect("}")
+
+    def text(self) -> str:
+        """The body: constants first, then the ops in order."""
+        return "\n".join(self._constants + self._lines)
+
+
+class Choice:
+    """An open `scf.if` with results; set `yielded` in each arm, read `results` afterwards."""
+
+    def __init__(self, builder: Builder, condition: str, types: list[str]) -> None:
+        self._builder = builder
+        self._types = types
+        self.yielded: list[str] = []
+        result = builder.fresh()
+        self.results = [result] if len(types) == 1 else [f"{result}#{i}" for i in range(len(types))]
+        packed = result if len(types) == 1 else f"{result}:{len(types)}"
+        self._head = f"{packed} = scf.if {condition} -> ({', '.join(types)}) {{"
+
+    @contextmanager
+    def then(self) -> Iterator[None]:
+        self._builder.effect(self._head)
+        yield from self._arm()
+
+    @contextmanager
+    def otherwise(self) -> Iterator[None]:
+        self._builder.effect("} else {")
+        yield from self._arm()
+
+    def _arm(self) -> Iterator[None]:
+        with self._builder._region():  # pyright: ignore[reportPrivateUsage]
+            yield
+            self._builder.effect(f"scf.yield {', '.join(self.yielded)} : {', '.join(self._types)}")
