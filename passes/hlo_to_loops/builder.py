@@ -7,9 +7,10 @@ the process, and after numbering it is the key by which identical kernels are fo
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from hlo.passes.hlo_to_loops.element_types import ElementType
 
@@ -62,11 +63,13 @@ class Builder:
 
     def __init__(self, lanes: int = 0) -> None:
         self.lanes = lanes
-        self._lines: list[str] = []
         self._constants: list[str] = []
-        self._scopes: list[dict[str, str]] = [{}]
+        # One list of lines and one table of known ops for each open region, outermost first.
+        self._regions: list[list[str]] = [[]]
+        self._scopes: list[dict[object, Any]] = [{}]
+        # Regions of the stack below this level run unconditionally where the current one does.
+        self._guard = 0
         self._next = 0
-        self._indent = "  "
 
     # -- names and types ---------------------------------------------------------------------------
     def fresh(self) -> str:
@@ -93,19 +96,50 @@ class Builder:
             if (known := scope.get(text)) is not None:
                 return known
         name = self.fresh()
-        self._lines.append(f"{self._indent}{name} = {text}")
+        self.effect(f"{name} = {text}")
         self._scopes[-1][text] = name
         return name
 
     def load(self, text: str) -> str:
         """Appends an op with one result that reads memory: never reused across stores."""
         name = self.fresh()
-        self._lines.append(f"{self._indent}{name} = {text}")
+        self.effect(f"{name} = {text}")
         return name
 
     def effect(self, text: str) -> None:
         """Appends an op without results."""
-        self._lines.append(f"{self._indent}{text}")
+        self._regions[-1].append("  " * len(self._regions) + text)
+
+    # -- what is known in the open regions ---------------------------------------------------------
+    def recall(self, key: object) -> Any | None:
+        """What `remember` stored under `key` in an open region, innermost first; None if nothing."""
+        for scope in reversed(self._scopes):
+            if (known := scope.get(key)) is not None:
+                return known
+        return None
+
+    def remember(self, key: object, value: object) -> None:
+        """Stores `value` under `key` until the current region closes."""
+        self._scopes[-1][key] = value
+
+    @property
+    def level(self) -> int:
+        """How many regions are open around the next op, the function body excluded."""
+        return len(self._regions) - 1
+
+    def can_hoist_to(self, level: int) -> bool:
+        """Whether what is computed here may be computed at `level` instead: no condition lies between."""
+        return level >= self._guard
+
+    @contextmanager
+    def at_level(self, level: int) -> Iterator[None]:
+        """Builds in the enclosing region `level`, ahead of the region now open inside it."""
+        regions, scopes = self._regions, self._scopes
+        self._regions, self._scopes = regions[: level + 1], scopes[: level + 1]
+        try:
+            yield
+        finally:
+            self._regions, self._scopes = regions, scopes
 
     def constant(self, value: float | int | bool, scalar: str) -> str:
         """A constant of MLIR scalar type `scalar`, splatted to the current width; kept at the kernel's entry."""
@@ -144,13 +178,27 @@ class Builder:
 
     # -- structure ---------------------------------------------------------------------------------
     @contextmanager
-    def _region(self) -> Iterator[None]:
+    def _region(self, head: Callable[[], str], *, conditional: bool = False) -> Iterator[None]:
+        """Opens a region; when it closes well, `head()`, the body and (from the caller) the end are appended.
+
+        A region left by an exception disappears with all it holds.
+        """
+        guard = self._guard
+        self._regions.append([])
         self._scopes.append({})
-        self._indent += "  "
+        if conditional:
+            self._guard = len(self._regions) - 1
         try:
             yield
+        except BaseException:
+            self._regions.pop()
+            raise
+        else:
+            body = self._regions.pop()
+            self.effect(head())
+            self._regions[-1].extend(body)
         finally:
-            self._indent = self._indent[:-2]
+            self._guard = guard
             self._scopes.pop()
 
     @contextmanager
@@ -172,8 +220,7 @@ class Builder:
             inits = ", ".join(f"{n} = {init}" for n, (init, _) in zip(names, carried, strict=True))
             packed = result if len(carried) == 1 else f"{result}:{len(carried)}"
             head = f"{packed} = {head} iter_args({inits}) -> ({types})"
-        self.effect(head + " {")
-        with self._region():
+        with self._region(lambda: head + " {"):
             yield loop
             if carried:
                 assert len(loop.yielded) == len(carried), "a loop must yield every carried value"
@@ -183,8 +230,7 @@ class Builder:
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
         """An `scf.if` without results."""
-        self.effect(f"scf.if {condition} {{")
-        with self._region():
+        with self._region(lambda: f"scf.if {condition} {{", conditional=True):
             yield
         self.effect("}")
 
@@ -197,7 +243,7 @@ class Builder:
 
     def text(self) -> str:
         """The body: constants first, then the ops in order."""
-        return "\n".join(self._constants + self._lines)
+        return "\n".join(self._constants + self._regions[0])
 
 
 class Choice:
@@ -214,15 +260,14 @@ class Choice:
 
     @contextmanager
     def then(self) -> Iterator[None]:
-        self._builder.effect(self._head)
-        yield from self._arm()
+        yield from self._arm(self._head)
 
     @contextmanager
     def otherwise(self) -> Iterator[None]:
-        self._builder.effect("} else {")
-        yield from self._arm()
+        yield from self._arm("} else {")
 
-    def _arm(self) -> Iterator[None]:
-        with self._builder._region():  # pyright: ignore[reportPrivateUsage]
+    def _arm(self, head: str) -> Iterator[None]:
+        region = self._builder._region(lambda: head, conditional=True)  # pyright: ignore[reportPrivateUsage]
+        with region:
             yield
             self._builder.effect(f"scf.yield {', '.join(self.yielded)} : {', '.join(self._types)}")
