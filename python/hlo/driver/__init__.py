@@ -1,0 +1,1 @@
+"""The driver: pipelines, compilation, and what the command-line tools do."""

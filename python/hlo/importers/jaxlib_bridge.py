@@ -1,0 +1,142 @@
+"""The part of the importers that talks to jaxlib, an optional extra.
+
+jaxlib carries StableHLO's own parser, printer, verifier and versioned serialisation. It is imported on first use, without
+jax. Its MLIR and the one `hlo` is built on live side by side in a process; only text and bytes pass between them.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+from hlo.diagnostics import MissingExtraError, ParseError, UnsupportedError, VerificationError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_ERROR_LINE = re.compile(r'error: (?P<location>"(?:[^"\\]|\\.)*":\d+:\d+|loc\(.*?\)|unknown)?:? ?(?P<text>.*)', re.S)
+_CONSTRAINT = re.compile(r"^'(?P<op>[\w.]+)' op (?P<text>.*)", re.S)
+
+
+@functools.cache
+def _dialects() -> tuple[ModuleType, ModuleType, ModuleType, ModuleType, ModuleType]:
+    """jaxlib's `ir`, `passmanager`, and its stablehlo, chlo and sdy dialects."""
+    try:
+        from jaxlib.mlir import ir, passmanager
+        from jaxlib.mlir.dialects import chlo, sdy, stablehlo
+    except ImportError as error:
+        raise MissingExtraError(
+            "StableHLO text in pretty form, StableHLO bytecode and portable artifacts are read and written through "
+            "jaxlib, which is not installed: run `pip install 'hlo[jax]'`, or give the program as hlo text or as "
+            "StableHLO text in generic form"
+        ) from error
+    stablehlo.register_stablehlo_passes()
+    return ir, passmanager, stablehlo, chlo, sdy
+
+
+def mlir_ir() -> Any:
+    """The `ir` module of jaxlib's MLIR."""
+    return _dialects()[0]
+
+
+def is_jaxlib_module(value: object) -> bool:
+    """Whether `value` is a module of jaxlib's MLIR, as `jax.jit(f).lower(...).compiler_ir()` gives."""
+    cls = type(value)
+    return cls.__module__.startswith("jaxlib.") and hasattr(value, "operation")
+
+
+def make_context() -> Any:
+    """A context of jaxlib's MLIR with every dialect that a JAX program may use."""
+    ir, passmanager, stablehlo, chlo, sdy = _dialects()
+    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+
+    registry = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    context = ir.Context()
+    context.append_dialect_registry(registry)
+    context.enable_multithreading(False)
+    context.load_all_available_dialects()
+    for dialect in (stablehlo, chlo, sdy):
+        dialect.register_dialect(context)
+    with context, ir.Location.unknown():
+        # The quant dialect has no registration function of its own: a pass that depends on it loads it.
+        empty = ir.Module.create()
+        passmanager.PassManager.parse("builtin.module(vhlo-legalize-to-stablehlo)").run(empty.operation)
+    return context
+
+
+def parse(program: str | bytes, source_name: str, context: Any) -> Any:
+    """Parses and verifies StableHLO text, bytecode or a portable artifact; an operation of jaxlib's MLIR.
+
+    Raises:
+        ParseError: the program is malformed.
+        VerificationError: it parses and breaks a constraint of StableHLO.
+    """
+    ir, _, stablehlo, _, _ = _dialects()
+    try:
+        if isinstance(program, bytes) and is_portable_artifact(program):
+            return stablehlo.deserialize_portable_artifact(context, program).operation
+        if isinstance(program, bytes):
+            return ir.Module.parse(program, context=context).operation
+        operation = ir.Operation.parse(program, source_name=source_name, context=context)
+    except (ir.MLIRError, ValueError) as error:
+        raise _program_error(str(error)) from error
+    if operation.name != "builtin.module":
+        raise ParseError(
+            f"expected a module at top level, found '{operation.name}'", location=str(operation.location)
+        )
+    return operation
+
+
+def is_portable_artifact(program: bytes) -> bool:
+    """Whether bytecode says in its header that StableHLO's serialisation made it."""
+    return program[:4] == b"ML\xefR" and b"StableHLO_v" in program[:64]
+
+
+def print_generic(operation: Any, *, locations: bool = True) -> str:
+    """Generic form. Large constants are printed as hexadecimal blobs."""
+    return operation.get_asm(print_generic_op_form=True, enable_debug_info=locations)
+
+
+def print_pretty(operation: Any, *, locations: bool) -> str:
+    """StableHLO's own assembly form."""
+    return operation.get_asm(enable_debug_info=locations)
+
+
+def bytecode(operation: Any) -> bytes:
+    """MLIR bytecode of the current version of StableHLO."""
+    stream = io.BytesIO()
+    operation.write_bytecode(stream)
+    return stream.getvalue()
+
+
+def portable_artifact(operation: Any, version: str | None) -> bytes:
+    """A portable artifact for consumers of StableHLO `version` (default: the version jaxlib carries)."""
+    ir, _, stablehlo, _, _ = _dialects()
+    target = version or stablehlo.get_current_version()
+    try:
+        return stablehlo.serialize_portable_artifact_str(bytecode(operation), target)
+    except (ir.MLIRError, ValueError) as error:
+        raise UnsupportedError(
+            f"the program has no portable artifact of StableHLO {target} (versions "
+            f"{stablehlo.get_minimum_version()} to {stablehlo.get_current_version()} are offered): {error}"
+        ) from error
+
+
+def has_stablehlo_operation(name: str, context: Any) -> bool:
+    """Whether `stablehlo.<name>` is an operation of jaxlib's StableHLO."""
+    return context.is_registered_operation(f"stablehlo.{name}")
+
+
+def _program_error(text: str) -> ParseError | VerificationError:
+    match = _ERROR_LINE.search(text)
+    if match is None:
+        return ParseError(f"StableHLO's parser rejects the program: {text.strip()}")
+    location = match.group("location")
+    message = match.group("text").strip()
+    constraint = _CONSTRAINT.match(message)
+    if constraint is None:
+        return ParseError(message, location=location)
+    return VerificationError(constraint.group("text"), op=constraint.group("op"), location=location)

@@ -1,0 +1,134 @@
+"""StableHLO in and out.
+
+Import takes every form of StableHLO: pretty or generic text, MLIR bytecode, portable artifacts. Text that is already
+generic is read directly; every other form goes through jaxlib, which prints it in generic form with its locations, and
+the dialect prefix is changed. Export is the way back, verified by jaxlib.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, overload
+
+from hlo import ir
+from hlo.diagnostics import CompileError, MissingExtraError, ParseError
+from hlo.importers import dialect_prefix, jaxlib_bridge, shardy
+from hlo.importers.fusion_inlining import inline_fusions
+
+StableHloForm = Literal["pretty", "generic", "bytecode", "portable-artifact"]
+
+
+def import_stablehlo(
+    program: str | bytes | Any, *, context: ir.Context | None = None, source_name: str = "-"
+) -> ir.Module:
+    """Reads a StableHLO program into the `hlo` dialect.
+
+    Args:
+        program: text (pretty or generic), MLIR bytecode, a portable artifact, or a module of jaxlib's MLIR.
+        context: the context of the module; a new one by default.
+        source_name: the file name that locations and errors show for text without locations of its own.
+
+    Raises:
+        ParseError, VerificationError: the program is not well-formed.
+        MissingExtraError: the form needs jaxlib, which is not installed.
+    """
+    if isinstance(program, str) and dialect_prefix.is_generic_stablehlo(program) and "sdy." not in program:
+        text = program
+    else:
+        text = _generic_text(program, source_name)
+    return ir.parse_module(dialect_prefix.stablehlo_to_hlo(text), context, source_name)
+
+
+def _generic_text(program: str | bytes | Any, source_name: str) -> str:
+    mlir_ir = jaxlib_bridge.mlir_ir()
+    if jaxlib_bridge.is_jaxlib_module(program):
+        operation = program.operation.clone()
+    else:
+        operation = jaxlib_bridge.parse(program, source_name, jaxlib_bridge.make_context())
+    text = jaxlib_bridge.print_generic(operation)
+    if "sdy" not in text:
+        return text
+    with operation.context:
+        shardy.neutralise(operation, mlir_ir)
+    return jaxlib_bridge.print_generic(operation)
+
+
+@overload
+def export_stablehlo(
+    module: ir.Module, *, form: Literal["pretty", "generic"] = ..., locations: bool = ...
+) -> str: ...
+@overload
+def export_stablehlo(
+    module: ir.Module,
+    *,
+    form: Literal["bytecode", "portable-artifact"],
+    locations: bool = ...,
+    version: str | None = ...,
+) -> bytes: ...
+def export_stablehlo(
+    module: ir.Module,
+    *,
+    form: StableHloForm = "pretty",
+    locations: bool = False,
+    version: str | None = None,
+) -> str | bytes:
+    """Writes an `hlo` program as StableHLO (and CHLO), which jaxlib's verifier has accepted.
+
+    Fusions are inlined and layouts dropped: StableHLO has neither. The module given is not changed.
+
+    Args:
+        module: a program of the `hlo` and `func` dialects.
+        form: `pretty` or `generic` text, MLIR `bytecode`, or a `portable-artifact`.
+        locations: whether text carries locations; bytecode and artifacts always do.
+        version: the StableHLO version a portable artifact is for.
+
+    Raises:
+        CompileError: the program has operations that StableHLO lacks, such as those of later phases.
+        MissingExtraError: jaxlib is not installed.
+    """
+    jaxlib_context = jaxlib_bridge.make_context()
+    flat = module.operation.clone()
+    inline_fusions(flat)
+    own = str(flat.get_asm(print_generic_op_form=True, enable_debug_info=True))
+
+    def is_stablehlo_operation(name: str) -> bool:
+        return jaxlib_bridge.has_stablehlo_operation(name, jaxlib_context)
+
+    text = dialect_prefix.hlo_to_stablehlo(own, is_stablehlo_operation)
+    try:
+        operation = jaxlib_bridge.parse(text, "-", jaxlib_context)
+    except ParseError as error:
+        raise CompileError(
+            f"the program cannot be written as StableHLO: {error.message}; only programs of the input, legalized, "
+            "simplified and fused phases can"
+        ) from error
+    if "sdy." in text:
+        with jaxlib_context:
+            shardy.restore(operation, jaxlib_bridge.mlir_ir())
+    if form == "bytecode":
+        return jaxlib_bridge.bytecode(operation)
+    if form == "portable-artifact":
+        return jaxlib_bridge.portable_artifact(operation, version)
+    if form == "generic":
+        return jaxlib_bridge.print_generic(operation, locations=locations)
+    return jaxlib_bridge.print_pretty(operation, locations=locations)
+
+
+def from_jax(function: Callable[..., Any], *args: Any, **kwargs: Any) -> ir.Module:
+    """The `hlo` module of a JAX function traced on example arguments.
+
+    Args:
+        function: a function of JAX arrays, or one that `jax.jit` returned.
+        args, kwargs: example arguments: arrays or `jax.ShapeDtypeStruct`s.
+
+    Raises:
+        MissingExtraError: jax is not installed.
+    """
+    try:
+        import jax
+    except ImportError as error:
+        raise MissingExtraError(
+            "hlo.from_jax lowers a function with jax, which is not installed: run `pip install 'hlo[jax]'`"
+        ) from error
+    jitted: Any = function if hasattr(function, "lower") else jax.jit(function)
+    return import_stablehlo(jitted.lower(*args, **kwargs).compiler_ir(dialect="stablehlo"))

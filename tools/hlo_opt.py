@@ -1,0 +1,170 @@
+"""`hlo-opt`: runs passes on a program and prints it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from hlo.driver.command_line import run_tool
+from hlo.driver.opt import OptOptions, run_opt
+from hlo.driver.pass_listing import list_passes, show_pipeline
+from hlo.driver.pass_pipeline import PipelineElement, make_element, parse_pipeline
+from hlo.driver.phases import Phase
+from hlo.driver.pipeline import passes_to
+
+_EPILOG = """\
+Passes run in this order: those of --compile-to, those of --pass-pipeline, then --PASS options as they stand. A pass's own
+options go in quotes:
+
+  hlo-opt --simplify --fuse='max-ops=10' model.mlir
+  hlo-opt --pass-pipeline='simplify,fuse{max-ops=10},canonicalize' model.mlir
+  hlo-opt --compile-to=fused model.mlir -o fused.mlir
+  jax_program | hlo-opt --compile-to=simplified --print-ir-after=simplify
+
+The input is hlo or StableHLO, text or bytecode. Exit status: 0 success, 1 the program or a pass failed, 2 bad usage."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point of `hlo-opt`."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    return run_tool("hlo-opt", lambda: _run(arguments))
+
+
+def _run(argv: list[str]) -> int:
+    parser = _parser()
+    own, pass_words = _split_pass_words(parser, argv)
+    args = parser.parse_args(own)
+    if args.list_passes:
+        print(list_passes(), end="")
+        return 0
+    pipeline = _pipeline(args, pass_words)
+    if args.show_pipeline:
+        print(show_pipeline(pipeline), end="")
+        return 0
+    return run_opt(
+        OptOptions(
+            input=args.input,
+            output=args.output,
+            pipeline=tuple(pipeline),
+            split_input_file=args.split_input_file,
+            verify_diagnostics=args.verify_diagnostics,
+            verify_each=args.verify_each,
+            check_changed=args.check_changed,
+            disabled_passes=_names(args.disable_pass),
+            print_before=_names(args.print_ir_before),
+            print_after=_names(args.print_ir_after),
+            print_after_all=args.print_ir_after_all,
+            print_after_change=args.print_ir_after_change,
+            dump_dir=args.dump_dir,
+            timing=args.timing,
+            generic=args.generic,
+            locations=args.locations,
+            elide_elements=args.elide_elements,
+            emit_bytecode=args.emit_bytecode,
+        )
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hlo-opt",
+        description="Runs passes on a program in the hlo dialect or StableHLO, and prints it.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        usage="hlo-opt [options] [--PASS[='key=value ...']]... [input]",
+    )
+    add = parser.add_argument
+    add("input", nargs="?", default="-", help="a program: .mlir text or bytecode; standard input by default")
+    add("-o", dest="output", default="-", metavar="FILE", help="where to write; standard output by default")
+    add("--emit-bytecode", action="store_true", help="write MLIR bytecode instead of text")
+    add("--generic", action="store_true", help="print operations in generic form")
+    add("--locations", action="store_true", help="print locations")
+    add("--elide-elements", type=int, metavar="N", help="leave out constants of more than N elements")
+
+    group = parser.add_argument_group("passes")
+    group.add_argument("--pass-pipeline", metavar="TEXT", help="passes as text: 'a,b{key=value}'")
+    group.add_argument(
+        "--compile-to",
+        metavar="PHASE",
+        help="the compiler's own passes up to a phase: " + ", ".join(phase.label for phase in Phase),
+    )
+    group.add_argument("--list-passes", action="store_true", help="print every pass with its options, and exit")
+    group.add_argument("--show-pipeline", action="store_true", help="print the passes that would run, and exit")
+    group.add_argument(
+        "--disable-pass",
+        action="append",
+        default=[],
+        metavar="NAME[:N]",
+        help="leave a pass out, or only its N-th occurrence",
+    )
+
+    watch = parser.add_argument_group("watching")
+    for when in ("before", "after"):
+        watch.add_argument(
+            f"--print-ir-{when}",
+            action="append",
+            default=[],
+            metavar="PASS",
+            help=f"print the program {when} a pass, on standard error",
+        )
+    watch.add_argument("--print-ir-after-all", action="store_true", help="print it after every pass")
+    watch.add_argument("--print-ir-after-change", action="store_true", help="print it after passes that change it")
+    watch.add_argument("--dump-dir", type=Path, metavar="DIR", help="write the program after each pass to files")
+    watch.add_argument("--timing", action="store_true", help="print how long each pass took, on standard error")
+
+    checks = parser.add_argument_group("checks")
+    checks.add_argument(
+        "--verify-each",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="run the verifier after each pass that changed something (default)",
+    )
+    checks.add_argument(
+        "--check-changed", action="store_true", help="check what each pass says about having changed the program"
+    )
+    checks.add_argument(
+        "--split-input-file", action="store_true", help="treat the parts between `// -----` lines as programs"
+    )
+    checks.add_argument(
+        "--verify-diagnostics",
+        action="store_true",
+        help="succeed if exactly the errors of the `// expected-error {{...}}` comments come up",
+    )
+    return parser
+
+
+def _split_pass_words(parser: argparse.ArgumentParser, argv: list[str]) -> tuple[list[str], list[str]]:
+    """Separates the tool's own words from `--PASS[=OPTIONS]` words."""
+    known = {option for action in parser._actions for option in action.option_strings}  # pyright: ignore[reportPrivateUsage]
+    own: list[str] = []
+    passes: list[str] = []
+    for word in argv:
+        name = word.partition("=")[0]
+        if name.startswith("--") and len(name) > 2 and name not in known:
+            passes.append(word[2:])
+        else:
+            own.append(word)
+    return own, passes
+
+
+def _pipeline(args: argparse.Namespace, pass_words: list[str]) -> list[PipelineElement]:
+    elements: list[PipelineElement] = []
+    if args.compile_to:
+        elements += passes_to(Phase.parse(args.compile_to))
+    if args.pass_pipeline:
+        elements += parse_pipeline(args.pass_pipeline)
+    for word in pass_words:
+        name, _, options = word.partition("=")
+        elements.append(make_element(name, options))
+    return elements
+
+
+def _names(values: Sequence[str]) -> frozenset[str]:
+    return frozenset(name for value in values for name in value.split(",") if name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
