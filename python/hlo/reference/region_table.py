@@ -1,0 +1,184 @@
+"""How each operation with regions is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hlo.reference import reduction, sorting
+from hlo.reference.indexing import scatter
+from hlo.reference.op_reader import OpReader
+from hlo.reference.program import Block, Execute, Frame, RegionComputation
+
+RegionBuilder = Callable[[OpReader, Sequence[Block]], Execute]
+
+
+def _reduce(reader: OpReader, regions: Sequence[Block]) -> Execute:
+    dimensions = reader.ints("dimensions") or ()
+
+    def execute(frame: Frame, operands: Sequence[Any]) -> Sequence[Any]:
+        half = len(operands) // 2
+        body = RegionComputation(regions[0], frame)
+        return reduction.reduce(operands[:half], operands[half:], body, dimensions=dimensions)
+
+    return execute
+
+
+def _reduce_window(reader: OpReader, regions: Sequence[Block]) -> Execute:
+    window_dimensions = reader.ints("window_dimensions") or ()
+    window_strides = reader.ints("window_strides")
+    base_dilations = reader.ints("base_dilations")
+    window_dilations = reader.ints("window_dilations")
+    padding = reader.matrix("padding")
+
+    def execute(frame: Frame, operands: Sequence[Any]) -> Sequence[Any]:
+        half = len(operands) // 2
+        return reduction.reduce_window(
+            operands[:half],
+            operands[half:],
+            RegionComputation(regions[0], frame),
+            window_dimensions=window_dimensions,
+            window_strides=window_strides,
+            base_dilations=base_dilations,
+            window_dilations=window_dilations,
+            padding=padding,
+        )
+
+    return execute
+
+
+def _select_and_scatter(reader: OpReader, regions: Sequence[Block]) -> Execute:
+    window_dimensions = reader.ints("window_dimensions")
+    window_strides = reader.ints("window_strides")
+    padding = reader.matrix("padding")
+
+    def execute(frame: Frame, operands: Sequence[Any]) -> Sequence[Any]:
+        operand, source, init_value = operands
+        result = reduction.select_and_scatter(
+            operand,
+            source,
+            init_value,
+            RegionComputation(regions[0], frame),
+            RegionComputation(regions[1], frame),
+            window_dimensions=window_dimensions,
+            window_strides=window_strides,
+            padding=padding,
+        )
+        return (result,)
+
+    return execute
+
+
+def _scatter(reader: OpReader, regions: Sequence[Block]) -> Execute:
+    numbers = reader.scatter_numbers("scatter_dimension_numbers")
+
+    def execute(frame: Frame, operands: Sequence[Any]) -> Sequence[Any]:
+        count = (len(operands) - 1) // 2
+        return scatter(
+            operands[:count],
+            operands[count],
+            operands[count + 1 :],
+            RegionComputation(regions[0], frame),
+            scatter_dimension_numbers=numbers,
+        )
+
+    return execute
+
+
+def _sort(reader: OpReader, regions: Sequence[Block]) -> Execute:
+    dimension = reader.integer_or("dimension", -1)
+
+    def execute(frame: Frame, operands: Sequence[Any]) -> Sequence[Any]:
+        return sorting.sort(operands, RegionComputation(regions[0], frame), dimension=dimension)
+
+    return execute
+
+
+def _map(reader: OpReader, regions: Sequence[Block]) -> Execute:
+    del reader
+
+    def execute(frame: Frame, operands: Sequence[Any]) -> Sequence[Any]:
+        return reduction.map_(operands, RegionComputation(regions[0], frame))
+
+    return execute
+
+
+def _scan(reader: OpReader, regions: Sequence[Block]) -> Execute:
+    dimension = reader.integer("dimension")
+    is_reverse = reader.boolean("is_reverse")
+    carries = len(regions[0].arguments)
+
+    def execute(frame: Frame, operands: Sequence[Any]) -> Sequence[Any]:
+        count = scan_input_count(reader)
+        if carries != len(operands):
+            raise reader.unsupported(f"expected {len(operands)} body arguments, found {carries}")
+        return reduction.scan(
+            operands[:count],
+            operands[count:],
+            lambda *values: regions[0].run(frame, values),
+            dimension=dimension,
+            is_reverse=is_reverse,
+        )
+
+    return execute
+
+
+def scan_input_count(reader: OpReader) -> int:
+    """Number of operands that are scanned over; the rest start the carries."""
+    if reader.has("operandSegmentSizes"):
+        segments = reader.ints("operandSegmentSizes") or (0,)
+        return segments[0]
+    raise reader.unsupported("expected operandSegmentSizes")
+
+
+def _while(reader: OpReader, regions: Sequence[Block]) -> Execute:
+    del reader
+    condition, body = regions
+
+    def execute(frame: Frame, operands: Sequence[Any]) -> Sequence[Any]:
+        carries = operands
+        while bool(condition.run(frame, carries)[0]):
+            carries = body.run(frame, carries)
+        return carries
+
+    return execute
+
+
+def _if(reader: OpReader, regions: Sequence[Block]) -> Execute:
+    del reader
+
+    def execute(frame: Frame, operands: Sequence[Any]) -> Sequence[Any]:
+        return regions[0 if bool(operands[0]) else 1].run(frame, ())
+
+    return execute
+
+
+def _case(reader: OpReader, regions: Sequence[Block]) -> Execute:
+    del reader
+
+    def execute(frame: Frame, operands: Sequence[Any]) -> Sequence[Any]:
+        index = int(operands[0])
+        chosen = index if 0 <= index < len(regions) else len(regions) - 1
+        return regions[chosen].run(frame, ())
+
+    return execute
+
+
+def _fusion(reader: OpReader, regions: Sequence[Block]) -> Execute:
+    del reader
+    return lambda frame, operands: regions[0].run(frame, operands)
+
+
+REGION_OPERATIONS: dict[str, RegionBuilder] = {
+    "hlo.case": _case,
+    "hlo.fusion": _fusion,
+    "hlo.if": _if,
+    "hlo.map": _map,
+    "hlo.reduce": _reduce,
+    "hlo.reduce_window": _reduce_window,
+    "hlo.scan": _scan,
+    "hlo.scatter": _scatter,
+    "hlo.select_and_scatter": _select_and_scatter,
+    "hlo.sort": _sort,
+    "hlo.while": _while,
+}
