@@ -1,0 +1,218 @@
+"""Arguments for a program that is run from the command line: from files, literals, a specification, or a seed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from hlo import ir
+from hlo.diagnostics import ArgumentError
+from hlo.ir.constants import to_numpy
+from hlo.ir.types import element_dtype
+
+_LITERAL = re.compile(r"(?P<dtype>\w+(?:<\w+>)?)(?:\[(?P<shape>[\d,\s]*)\])?\s*=\s*(?P<values>.*)", re.S)
+_TENSOR_TYPE = re.compile(r":\s*tensor<.*>\s*$", re.S)
+_POSITION = re.compile(r"(?:arg_?)?(\d+)")
+_SPECIFICATION_SEED = 20261129
+
+
+@dataclasses.dataclass(frozen=True)
+class ArgumentType:
+    """The shape and dtype of one argument of the entry function."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+
+
+def entry_types(module: ir.Module, entry: str = "main") -> list[ArgumentType]:
+    """The argument types of the entry function.
+
+    Raises:
+        ArgumentError: there is no such function, or an argument is not a tensor of static shape.
+    """
+    for operation in module.body.operations:
+        if operation.operation.name == "func.func" and _symbol(operation) == entry:
+            inputs = ir.FunctionType(
+                ir.TypeAttr(operation.operation.attributes["function_type"]).value
+            ).inputs
+            return [_argument_type(index, kind) for index, kind in enumerate(inputs)]
+    raise ArgumentError(f"the program has no function @{entry}")
+
+
+def load_arguments(path: Path) -> list[np.ndarray]:
+    """Arguments from a file: `.npy` holds one; `.npz` holds them as arg0, arg1, ... (or 0, 1, ...), or in file order.
+
+    Raises:
+        ArgumentError: the file cannot be read.
+    """
+    try:
+        loaded: Any = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise ArgumentError(f"cannot read arguments from {path}: {error}") from error
+    if isinstance(loaded, np.ndarray):
+        return [loaded]
+    with loaded:
+        names: list[str] = list(loaded.files)
+        positions = [_POSITION.fullmatch(name) for name in names]
+        if all(positions):
+            names.sort(key=lambda name: int(_POSITION.fullmatch(name).group(1)))  # type: ignore[union-attr]
+        return [loaded[name] for name in names]
+
+
+def parse_literal(text: str, context: ir.Context) -> np.ndarray:
+    """An argument from text: `f32[2,3]=1,2,3,4,5,6`, `i32=7`, `f32[1024]=0.5` (one value fills), or a tensor literal of
+    MLIR, `dense<[1.0, 2.0]> : tensor<2xf32>`.
+
+    Raises:
+        ArgumentError: the text is neither, or the number of values does not fit the shape.
+    """
+    if _TENSOR_TYPE.search(text):
+        try:
+            return to_numpy(ir.Attribute.parse(text, context))
+        except (ir.MLIRError, ValueError) as error:
+            raise ArgumentError(f"cannot read the tensor literal {text!r}: {error}") from error
+    match = _LITERAL.fullmatch(text.strip())
+    if match is None:
+        raise ArgumentError(
+            f"expected an argument such as `f32[2]=1,2` or `dense<[1.0, 2.0]> : tensor<2xf32>`, found {text!r}"
+        )
+    dtype = _named_dtype(match.group("dtype"), context)
+    shape = tuple(int(size) for size in (match.group("shape") or "").split(",") if size.strip())
+    words = [word.strip() for word in match.group("values").split(",") if word.strip()]
+    return _filled(text, dtype, shape, words)
+
+
+def from_specification(path: Path) -> list[np.ndarray]:
+    """Arguments as a `NAME.json` of the benchmark programs describes them, the same on every machine.
+
+    Each has a shape, a dtype, and `values` or a `fill`: `{"constant": v}`, `{"normal": [mean, deviation], "clip": [low, high]}`,
+    `{"integers": [low, high]}` (both included) or `{"bernoulli": p}`.
+
+    Raises:
+        ArgumentError: the file cannot be read or is not of that form.
+    """
+    try:
+        arguments = json.loads(path.read_text())["args"]
+        return [
+            _specified(argument, np.random.default_rng([index, _SPECIFICATION_SEED]))
+            for index, argument in enumerate(arguments)
+        ]
+    except OSError as error:
+        raise ArgumentError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise ArgumentError(f"{path} is not a specification of arguments: {error!r}") from error
+
+
+def from_seed(types: Sequence[ArgumentType], seed: int) -> list[np.ndarray]:
+    """Random arguments: normal for floating point and complex, small non-negative integers, fair booleans."""
+    return [_random(kind, np.random.default_rng([index, seed])) for index, kind in enumerate(types)]
+
+
+def check_arguments(arguments: Sequence[np.ndarray], types: Sequence[ArgumentType]) -> list[np.ndarray]:
+    """The arguments, if number, shapes and dtypes are those of the program. Files hold ml_dtypes arrays as raw bytes
+    (`|V2`): those are viewed as the dtype expected.
+
+    Raises:
+        ArgumentError: they are not.
+    """
+    if len(arguments) != len(types):
+        raise ArgumentError(f"the program takes {len(types)} arguments, found {len(arguments)}")
+    fitting: list[np.ndarray] = []
+    for index, (argument, kind) in enumerate(zip(arguments, types, strict=True)):
+        if argument.dtype.kind == "V" and argument.dtype.itemsize == kind.dtype.itemsize:
+            argument = argument.view(kind.dtype)  # noqa: PLW2901
+        if argument.shape != kind.shape or argument.dtype != kind.dtype:
+            found = ArgumentType(argument.shape, argument.dtype)
+            raise ArgumentError(f"argument {index}: expected {kind}, found {found}")
+        fitting.append(argument)
+    return fitting
+
+
+def _symbol(operation: ir.OpView) -> str:
+    return ir.StringAttr(operation.operation.attributes["sym_name"]).value
+
+
+def _argument_type(index: int, kind: ir.Type) -> ArgumentType:
+    if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
+        raise ArgumentError(f"argument {index}: expected a tensor of static shape, found {kind}")
+    return ArgumentType(tuple(kind.shape), element_dtype(kind.element_type))
+
+
+def _named_dtype(name: str, context: ir.Context) -> np.dtype:
+    spelling = {"bool": "i1", "pred": "i1", "c64": "complex<f32>", "c128": "complex<f64>"}.get(name, name)
+    if re.fullmatch(r"[su]\d+", spelling):
+        spelling = {"s": "i", "u": "ui"}[spelling[0]] + spelling[1:]
+    try:
+        return element_dtype(ir.Type.parse(spelling, context))
+    except (ir.MLIRError, ValueError, TypeError) as error:
+        raise ArgumentError(f"expected an element type such as f32, i32, ui8 or c64, found {name!r}") from error
+
+
+def _filled(text: str, dtype: np.dtype, shape: tuple[int, ...], words: list[str]) -> np.ndarray:
+    size = int(np.prod(shape, dtype=np.int64))
+    if len(words) not in {1, size}:
+        raise ArgumentError(f"expected {size} values or one, found {len(words)} in {text!r}")
+    try:
+        values = [_value(word, dtype) for word in words]
+        array = np.array(values).astype(dtype)
+    except (ValueError, OverflowError) as error:
+        raise ArgumentError(f"{error} in {text!r}") from error
+    return np.ascontiguousarray(np.broadcast_to(array, shape) if len(words) != size else array.reshape(shape))
+
+
+def _value(word: str, dtype: np.dtype) -> bool | int | float | complex:
+    if dtype.kind == "b":
+        choices = {"true": True, "1": True, "false": False, "0": False}
+        if word.lower() not in choices:
+            raise ValueError(f"expected true or false, found {word!r}")
+        return choices[word.lower()]
+    if dtype.kind == "c":
+        return complex(word)
+    if dtype.kind in "iu" or dtype.name.startswith(("int", "uint")):
+        value, limits = int(word, 0), ml_dtypes.iinfo(dtype)
+        if not limits.min <= value <= limits.max:
+            raise ValueError(f"{value} does not fit {dtype.name}")
+        return value
+    return float(word)
+
+
+def _specified(argument: dict[str, Any], rng: np.random.Generator) -> np.ndarray:
+    shape, dtype = tuple(argument["shape"]), np.dtype(argument["dtype"])
+    if "values" in argument:
+        return np.asarray(argument["values"], dtype).reshape(shape)
+    fill = argument["fill"]
+    kind, value = next(iter(fill.items()))
+    if kind == "constant":
+        return np.full(shape, value, dtype)
+    if kind == "integers":
+        return rng.integers(value[0], value[1], shape, endpoint=True).astype(dtype)
+    if kind == "bernoulli":
+        return rng.random(shape) < value
+    if kind != "normal":
+        raise ValueError(f"unknown fill {kind!r}")
+    normal = rng.standard_normal(shape, np.float32) * value[1] + value[0]
+    return np.clip(normal, *fill.get("clip", (-np.inf, np.inf))).astype(dtype)
+
+
+def _random(kind: ArgumentType, rng: np.random.Generator) -> np.ndarray:
+    dtype = kind.dtype
+    if dtype.kind == "b":
+        return np.asarray(rng.random(kind.shape) < 0.5)
+    if dtype.kind in "iu" or dtype.name.startswith(("int", "uint")):
+        high = min(8, int(ml_dtypes.iinfo(dtype).max))
+        return np.asarray(rng.integers(0, high, kind.shape, endpoint=True)).astype(dtype)
+    normal = np.asarray(rng.standard_normal(kind.shape))
+    if dtype.kind == "c":
+        return (normal + 1j * rng.standard_normal(kind.shape)).astype(dtype)
+    return normal.astype(dtype)

@@ -1,0 +1,137 @@
+"""Other ways to run a program, to compare results and times with: XLA:CPU through jax, and the reference evaluator."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from hlo import ir
+from hlo.diagnostics import CompileError, MissingExtraError
+from hlo.importers import dialect_prefix, export_stablehlo, load_program
+from hlo.importers.program import is_bytecode
+
+
+class Peer(Protocol):
+    """A compiled program with its arguments in place, ready to run again and again."""
+
+    name: str
+    compile_seconds: float
+
+    def run(self) -> None:
+        """Runs once and waits until every result is there."""
+        ...
+
+    def results(self) -> list[np.ndarray]:
+        """The results of a run, as NumPy arrays."""
+        ...
+
+
+class XlaPeer:
+    """XLA:CPU through jax's own client. Arguments are copied to its device memory once, before any run.
+
+    Args:
+        program: a program as `load_program` takes it; StableHLO goes to XLA as it is, hlo is exported.
+        arguments: NumPy arrays.
+
+    Raises:
+        MissingExtraError: jax is not installed.
+        CompileError: XLA rejects the program.
+    """
+
+    name = "xla:cpu"
+
+    def __init__(self, program: str | bytes | ir.Module, arguments: Sequence[np.ndarray]) -> None:
+        try:
+            import jax
+            from jaxlib import _jax
+            from jaxlib.cpu import _lapack
+        except ImportError as error:
+            raise MissingExtraError(
+                "comparing with XLA needs jax, which is not installed: run `pip install 'hlo[jax]'`"
+            ) from error
+        # Registers the custom calls of linear algebra (cholesky, triangular solve, ...) with XLA.
+        _lapack.initialize()
+        device = jax.devices("cpu")[0]
+        stablehlo = _stablehlo_of(program)
+        start = time.perf_counter()
+        try:
+            self._executable: Any = device.client.compile_and_load(
+                stablehlo, _jax.DeviceList((device,)), _jax.CompileOptions()
+            )
+        except (jax.errors.JaxRuntimeError, ValueError) as error:
+            raise CompileError(f"XLA does not compile the program: {error}") from error
+        self.compile_seconds = time.perf_counter() - start
+        with jax.enable_x64(True):
+            self._arguments = [jax.device_put(argument, device) for argument in arguments]
+
+    def run(self) -> None:
+        for result in self._execute():
+            result.block_until_ready()
+
+    def results(self) -> list[np.ndarray]:
+        return [np.asarray(result) for result in self._execute()]
+
+    def temporary_bytes(self) -> int:
+        """Bytes of scratch memory XLA allocates for intermediates."""
+        return int(self._executable.get_compiled_memory_stats().temp_size_in_bytes)
+
+    def instruction_count(self) -> int:
+        """Instructions of the optimised entry computation that XLA dispatches: all but the free ones."""
+        text = str(self._executable.get_hlo_text())
+        entry = text[text.index("\nENTRY ") :]
+        lines = [line for line in entry.splitlines()[2:] if " = " in line]
+        free = (" parameter(", " constant(", " tuple(", " get-tuple-element(", " bitcast(")
+        return sum(1 for line in lines if not any(word in line for word in free))
+
+    def _execute(self) -> list[Any]:
+        outcome = self._executable.execute_sharded(self._arguments)
+        return [shards[0] for shards in outcome.disassemble_into_single_device_arrays()]
+
+
+class ReferencePeer:
+    """The reference evaluator: NumPy, one function an operation, slow and right."""
+
+    name = "reference"
+
+    def __init__(self, program: str | bytes | ir.Module, arguments: Sequence[np.ndarray]) -> None:
+        from hlo.reference.evaluate import evaluate
+
+        start = time.perf_counter()
+        self._module = load_program(program)
+        self.compile_seconds = time.perf_counter() - start
+        self._arguments = list(arguments)
+        self._evaluate = evaluate
+
+    def run(self) -> None:
+        self._evaluate(self._module, self._arguments)
+
+    def results(self) -> list[np.ndarray]:
+        return [np.asarray(result) for result in self._evaluate(self._module, self._arguments)]
+
+
+def make_peer(name: str, program: str | bytes | ir.Module, arguments: Sequence[np.ndarray]) -> Peer:
+    """The peer that `--check` names: `jax` or `reference`.
+
+    Raises:
+        CompileError: no such peer, or it does not take the program.
+    """
+    if name == "jax":
+        return XlaPeer(program, arguments)
+    if name == "reference":
+        return ReferencePeer(program, arguments)
+    raise CompileError(f"expected a peer to check against, `jax` or `reference`, found {name!r}")
+
+
+def _stablehlo_of(program: str | bytes | ir.Module) -> str | bytes:
+    if isinstance(program, ir.Module):
+        return export_stablehlo(program)
+    if isinstance(program, bytes) and not is_bytecode(program):
+        program = program.decode("utf-8")
+    if isinstance(program, str):
+        if dialect_prefix.mentions_stablehlo(program):
+            return program
+        return export_stablehlo(load_program(program))
+    return export_stablehlo(load_program(program), form="bytecode")

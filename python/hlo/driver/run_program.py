@@ -1,0 +1,248 @@
+"""What `hlo-run` does: compile a program, run it, check the results and measure the time."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from hlo import ir
+from hlo.diagnostics import ArgumentError, CompileError
+from hlo.driver import arguments as argument_sources
+from hlo.driver.command_line import read_input
+from hlo.driver.comparison import Comparison, Tolerance, compare_all
+from hlo.driver.peers import Peer, make_peer
+from hlo.driver.statistics import ProgramStatistics
+from hlo.importers.program import load_program
+
+_WARM_UP_RUNS = 2
+_SHOWN_ELEMENTS = 64
+
+
+class CompiledProgram(Protocol):
+    """What a run needs of an executable."""
+
+    @property
+    def statistics(self) -> ProgramStatistics: ...
+
+    def __call__(self, *arguments: np.ndarray) -> tuple[np.ndarray, ...]: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class RunOptions:
+    """The choices of one run of `hlo-run`.
+
+    Attributes:
+        program: path of the program, `-` for standard input.
+        argument_file, literals, specification, seed: where arguments come from; one of them.
+        check: `jax`, `reference` or None.
+        checked_results: positions of the results to check; empty for all.
+        repetitions: timed runs of the program, and of the peer in alternation; 0 for none.
+        compile_options: passed to `hlo.compile`.
+    """
+
+    program: str
+    target: str = "cpu"
+    argument_file: Path | None = None
+    literals: tuple[str, ...] = ()
+    specification: Path | None = None
+    seed: int | None = None
+    check: str | None = None
+    checked_results: tuple[int, ...] = ()
+    tolerance: Tolerance = Tolerance()
+    repetitions: int = 0
+    json: bool = False
+    output: Path | None = None
+    compile_options: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class PeerReport:
+    """What the peer took. `run_ms` is None when nothing was timed."""
+
+    name: str
+    compile_s: float
+    run_ms: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class RunReport:
+    """One run of a program. Times are medians; `comparisons` has one entry a checked result."""
+
+    name: str
+    compile_s: float
+    run_ms: float | None
+    results: tuple[np.ndarray, ...]
+    statistics: ProgramStatistics
+    peer: PeerReport | None = None
+    comparisons: tuple[Comparison, ...] = ()
+
+    @property
+    def matches(self) -> bool:
+        return all(comparison.matches for comparison in self.comparisons)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `hlo-run --json` prints."""
+        checked = bool(self.comparisons)
+        counts = self.statistics
+        return {
+            "name": self.name,
+            "compile_s": self.compile_s,
+            "run_ms": self.run_ms,
+            "peer": None if self.peer is None else dataclasses.asdict(self.peer),
+            "max_abs_err": _finite_maximum([c.max_absolute_error for c in self.comparisons]),
+            "max_rel_err": _finite_maximum([c.max_relative_error for c in self.comparisons]),
+            "mismatches": sum(c.mismatches for c in self.comparisons) if checked else None,
+            "kernels": counts.kernels,
+            "arena_bytes": counts.arena_bytes,
+            "argument_bytes": counts.argument_bytes,
+            "result_bytes": counts.result_bytes,
+            "alias_bytes": counts.alias_bytes,
+        }
+
+
+def run_command(options: RunOptions) -> int:
+    """Runs `hlo-run` and prints its report. The exit status: 0 only if every checked result matches.
+
+    Raises:
+        CompileError: the program, its arguments or an option is at fault.
+    """
+    from hlo.driver.compile import compile as compile_program
+
+    data = read_input(options.program)
+    name = "-" if options.program == "-" else Path(options.program).stem
+    report = run_program(name, data, options, compile_program)
+    if options.output is not None:
+        _save(options.output, report.results)
+    if options.json:
+        print(json.dumps(report.to_json()))
+    else:
+        print_report(report)
+    return 0 if report.matches else 1
+
+
+def run_program(
+    name: str, data: bytes, options: RunOptions, compile_program: Callable[..., CompiledProgram]
+) -> RunReport:
+    """Compiles and runs a program once, and as the options ask also checks and times it."""
+    source_name = name if options.program == "-" else options.program
+    module = load_program(data, source_name=source_name)
+    arguments = _arguments(module, options)
+    start = time.perf_counter()
+    compiled = compile_program(load_program(data, source_name=source_name), target=options.target, **options.compile_options)
+    compile_s = time.perf_counter() - start
+    results = compiled(*arguments)
+    peer = make_peer(options.check, data, arguments) if options.check else None
+    comparisons: tuple[Comparison, ...] = ()
+    if peer is not None:
+        comparisons = _compared(results, peer.results(), options)
+    run_ms, peer_ms = time_in_alternation(lambda: compiled(*arguments), peer, options.repetitions)
+    return RunReport(
+        name=name,
+        compile_s=compile_s,
+        run_ms=run_ms,
+        results=results,
+        statistics=compiled.statistics,
+        peer=None if peer is None else PeerReport(peer.name, peer.compile_seconds, peer_ms),
+        comparisons=comparisons,
+    )
+
+
+def time_in_alternation(
+    run: Callable[[], object], peer: Peer | None, repetitions: int
+) -> tuple[float | None, float | None]:
+    """Medians in milliseconds of `repetitions` runs of both, one after the other, after warming up."""
+    if repetitions <= 0:
+        return None, None
+    runs = [run] if peer is None else [run, peer.run]
+    for _ in range(_WARM_UP_RUNS):
+        for each in runs:
+            each()
+    seconds: list[list[float]] = [[] for _ in runs]
+    for _ in range(repetitions):
+        for each, times in zip(runs, seconds, strict=True):
+            start = time.perf_counter()
+            each()
+            times.append(time.perf_counter() - start)
+    medians = [1e3 * statistics.median(times) for times in seconds]
+    return medians[0], medians[1] if peer is not None else None
+
+
+def print_report(report: RunReport) -> None:
+    """The report for people: results (small ones in full), what the check found, and times."""
+    for index, result in enumerate(report.results):
+        kind = argument_sources.ArgumentType(result.shape, result.dtype)
+        shown = np.array2string(result, threshold=_SHOWN_ELEMENTS)
+        print(f"result {index}: {kind} = {shown}")
+    for index, comparison in enumerate(report.comparisons):
+        verdict = "match" if comparison.matches else f"{comparison.mismatches} MISMATCHES"
+        print(
+            f"check {index}: {verdict} of {comparison.elements}, largest error {comparison.max_absolute_error:.3g} "
+            f"absolute, {comparison.max_relative_error:.3g} relative {comparison.complaint}".rstrip()
+        )
+    counts = report.statistics
+    ran = "" if report.run_ms is None else f", runs in {report.run_ms:.3f} ms"
+    print(
+        f"{report.name}: compiled in {report.compile_s:.3f} s{ran}; {counts.kernels} kernels, "
+        f"arena {counts.arena_bytes} bytes"
+    )
+    if report.peer is not None:
+        ran = "" if report.peer.run_ms is None else f", runs in {report.peer.run_ms:.3f} ms"
+        print(f"{report.peer.name}: compiled in {report.peer.compile_s:.3f} s{ran}")
+
+
+def _arguments(module: ir.Module, options: RunOptions) -> list[np.ndarray]:
+    types = argument_sources.entry_types(module)
+    sources = [
+        options.argument_file is not None,
+        bool(options.literals),
+        options.specification is not None,
+        options.seed is not None,
+    ]
+    if sum(sources) > 1:
+        raise ArgumentError("give arguments in one way: --args, --arg, --spec or --seed")
+    if not any(sources) and types:
+        expected = ", ".join(map(str, types))
+        raise ArgumentError(
+            f"the program takes {len(types)} arguments ({expected}): give --args, --arg, --spec or --seed"
+        )
+    if options.argument_file is not None:
+        made = argument_sources.load_arguments(options.argument_file)
+    elif options.specification is not None:
+        made = argument_sources.from_specification(options.specification)
+    elif options.seed is not None:
+        made = argument_sources.from_seed(types, options.seed)
+    else:
+        made = [argument_sources.parse_literal(text, module.context) for text in options.literals]
+    return argument_sources.check_arguments(made, types)
+
+
+def _compared(
+    found: Sequence[np.ndarray], expected: Sequence[np.ndarray], options: RunOptions
+) -> tuple[Comparison, ...]:
+    if options.checked_results and len(found) == len(expected):
+        if max(options.checked_results) >= len(found):
+            raise CompileError(f"the program has {len(found)} results: there is no result {max(options.checked_results)}")
+        found = [found[index] for index in options.checked_results]
+        expected = [expected[index] for index in options.checked_results]
+    return tuple(compare_all(found, expected, options.tolerance))
+
+
+def _finite_maximum(values: Sequence[float]) -> float | None:
+    """JSON has no infinity: None where the largest is not a number."""
+    largest = max(values, default=math.nan)
+    return largest if math.isfinite(largest) else None
+
+
+def _save(path: Path, results: Sequence[np.ndarray]) -> None:
+    try:
+        np.savez(path, **{f"result{index}": result for index, result in enumerate(results)})
+    except OSError as error:
+        raise CompileError(f"cannot write {path}: {error.strerror}") from error

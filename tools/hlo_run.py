@@ -1,0 +1,117 @@
+"""`hlo-run`: compiles and runs a program, checks its results and times it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hlo.driver.command_line import UsageError, run_tool
+from hlo.driver.comparison import Tolerance
+from hlo.driver.run_program import RunOptions, run_command
+
+_EPILOG = """\
+examples:
+  hlo-run chain.mlir --arg='f32[4]=1,2,3,4'
+  hlo-run model.mlir --args=inputs.npz --check=jax --time=20 --json
+  hlo-run model.mlir --spec=model.json --check=reference
+  hlo-run model.mlir --seed=0 --time=100
+
+The program is hlo or StableHLO, text or bytecode; its entry is @main. Integers must match exactly; floating point within
+1e-4 relative for f32 and complex64, 1e-9 for f64, 1e-2 for f16, 4e-2 for bf16 unless --rtol or --atol say otherwise.
+Exit status: 0 success and every checked result matches, 1 a mismatch or the program is at fault, 2 bad usage."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point of `hlo-run`."""
+    args = _parser().parse_args(argv)
+    return run_tool("hlo-run", lambda: run_command(_options(args)))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hlo-run",
+        description="Compiles a program in the hlo dialect or StableHLO to native code and runs its entry.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("program", help="a program: .mlir text or bytecode; - for standard input")
+    add("--target", default="cpu", help="what to compile for (default: cpu)")
+
+    source = parser.add_argument_group("arguments of the program, one of")
+    source.add_argument("--args", type=Path, metavar="FILE", help=".npz with arg0, arg1, ..., or .npy with the only one")
+    source.add_argument(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="LITERAL",
+        help="one argument, repeatable: f32[2]=1,2 (one value fills) or dense<[1.0, 2.0]> : tensor<2xf32>",
+    )
+    source.add_argument("--spec", type=Path, metavar="FILE", help="the program's NAME.json, which tells how to make them")
+    source.add_argument("--seed", type=int, help="random arguments of the right shapes and dtypes")
+
+    check = parser.add_argument_group("checking and timing")
+    check.add_argument("--check", choices=("reference", "jax"), help="compare with the reference evaluator or XLA:CPU")
+    check.add_argument("--check-results", metavar="N,...", help="check only these results, by position")
+    check.add_argument("--rtol", type=float, help="relative tolerance for floating point, instead of the dtype's")
+    check.add_argument("--atol", type=float, default=0.0, help="absolute error that is always accepted (default: 0)")
+    check.add_argument("--time", type=int, default=0, metavar="N", help="time N runs, in alternation with the peer")
+
+    report = parser.add_argument_group("report")
+    report.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    report.add_argument("-o", dest="output", type=Path, metavar="FILE", help="save the results as .npz")
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of hlo.compile, repeatable, such as threads=1",
+    )
+    return parser
+
+
+def _options(args: argparse.Namespace) -> RunOptions:
+    if args.time < 0:
+        raise UsageError(f"--time: expected a number of runs, found {args.time}")
+    return RunOptions(
+        program=args.program,
+        target=args.target,
+        argument_file=args.args,
+        literals=tuple(args.arg),
+        specification=args.spec,
+        seed=args.seed,
+        check=args.check,
+        checked_results=_positions(args.check_results),
+        tolerance=Tolerance(args.rtol, args.atol),
+        repetitions=args.time,
+        json=args.json,
+        output=args.output,
+        compile_options=dict(_compile_option(text) for text in args.option),
+    )
+
+
+def _positions(text: str | None) -> tuple[int, ...]:
+    if text is None:
+        return ()
+    words = text.split(",")
+    if not all(word.strip().isdigit() for word in words):
+        raise UsageError(f"--check-results: expected positions such as 0,2, found {text!r}")
+    return tuple(int(word) for word in words)
+
+
+def _compile_option(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise UsageError(f"--option: expected NAME=VALUE, found {text!r}")
+    constants: dict[str, Any] = {"true": True, "false": False, "none": None}
+    if value in constants:
+        return name.replace("-", "_"), constants[value]
+    return name.replace("-", "_"), int(value) if value.lstrip("-").isdigit() else value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""`hlo-translate`: programs to and from StableHLO."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from hlo.driver.command_line import run_tool
+from hlo.driver.translate import TARGETS, TranslateOptions, run_translate
+
+_EPILOG = """\
+examples:
+  hlo-translate --to=hlo model_from_jax.mlir -o model.mlir
+  hlo-translate --to=stablehlo fused.mlir
+  hlo-translate --to=portable-artifact --stablehlo-version=1.8.0 model.mlir -o model.bc
+  hlo-translate --to=stablehlo-generic --locations - < model.mlir
+
+The input is recognised: hlo or StableHLO, text, MLIR bytecode or a portable artifact. Exit status: 0 success, 1 the
+program cannot be read or written so, 2 bad usage."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point of `hlo-translate`."""
+    args = _parser().parse_args(argv)
+    options = TranslateOptions(
+        input=args.input,
+        output=args.output,
+        target=args.to,
+        version=args.stablehlo_version,
+        locations=args.locations,
+    )
+    return run_tool("hlo-translate", lambda: run_translate(options))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hlo-translate",
+        description="Translates programs between the hlo dialect and StableHLO.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("input", nargs="?", default="-", help="a program; standard input by default")
+    add("--to", choices=TARGETS, default="hlo", help="the form to write (default: hlo)")
+    add("--stablehlo-version", metavar="X.Y.Z", help="the version a portable artifact is for (default: the newest)")
+    add("--locations", action="store_true", help="print locations")
+    add("-o", dest="output", default="-", metavar="FILE", help="where to write; standard output by default")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
