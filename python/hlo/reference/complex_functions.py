@@ -52,10 +52,9 @@ def log_plus_one(z: Array) -> Array:
 
 
 def exponential(z: Array) -> Array:
-    """exp(z); NaN, as XLA has it, where C11 leaves zeros of unspecified sign: exp(-inf + iy), y not finite."""
+    """exp(x) (cos(y) + i sin(y)): NaN for infinite y, also where C11 has an infinite or zero limit."""
     result = np.asarray(np.exp(z))
-    undefined = np.isneginf(z.real) & ~np.isfinite(z.imag)
-    return np.where(undefined, np.asarray(complex(np.nan, np.nan), z.dtype), result)
+    return np.where(~np.isfinite(z.imag), np.asarray(complex(np.nan, np.nan), z.dtype), result)
 
 
 def exponential_minus_one(z: Array) -> Array:

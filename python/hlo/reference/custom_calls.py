@@ -1,12 +1,16 @@
-"""Custom calls with a known meaning: those that do nothing in one process."""
+"""Custom calls with a known meaning: no-ops in one process, CHLO operations by another name, LAPACK, approximate top-k."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from hlo.reference import sorting
+from hlo.reference.element_types import Array
+from hlo.reference.lapack import is_lapack_target, lapack_call
 from hlo.reference.op_reader import OpReader
-from hlo.reference.op_table import Evaluator, Values
+from hlo.reference.op_table import ELEMENTWISE, Evaluator, Values, call
+from hlo.reference.program import Function, RegionComputation
 
 _IDENTITIES = frozenset(
     {
@@ -24,18 +28,58 @@ _IDENTITIES = frozenset(
 )
 
 
-def build_custom_call(reader: OpReader, function: Callable[[str], Any]) -> Evaluator:
-    """Evaluator of a custom call, by its target name.
+def _identity(*operands: Any) -> Values:
+    return operands
+
+
+def _lapack(reader: OpReader, target: str) -> Evaluator:
+    config = reader.backend_config()
+    count = len(reader.op.results)
+    shapes = [reader.result_shape(index=index) for index in range(count)]
+    dtypes = [reader.result_dtype(index=index) for index in range(count)]
+
+    def evaluate(*operands: Array) -> Values:
+        return lapack_call(
+            operands, target=target, config=config, result_shapes=shapes, result_dtypes=dtypes
+        )
+
+    return evaluate
+
+
+def _approx_top_k(reader: OpReader, function: Callable[[str], Function]) -> Evaluator:
+    """The exact top k by the call's comparator: all of the recall that is asked for, and more."""
+    config = reader.backend_config()
+    dimension = config["reduction_dim"]
+    extent = reader.result_shape()[dimension]
+    (comparator,) = reader.symbols("called_computations")
+
+    def evaluate(*operands: Array) -> Values:
+        callee = function(comparator)
+        compare = RegionComputation(callee.body, [None] * callee.frame_size)
+        inputs = operands[: len(operands) // 2]
+        ordered = sorting.sort(inputs, compare, dimension=dimension)
+        bounds = [slice(None)] * inputs[0].ndim
+        bounds[dimension] = slice(0, extent)
+        return [x[tuple(bounds)] for x in ordered]
+
+    return evaluate
+
+
+def build_custom_call(reader: OpReader, function: Callable[[str], Function]) -> Evaluator:
+    """Evaluator of a custom call, by its target name; `function` finds the module's functions.
 
     Raises:
         UnsupportedError: the target is unknown.
     """
-    del function
     target = reader.string("call_target_name")
     if target in _IDENTITIES:
-
-        def identity(*operands: Any) -> Values:
-            return operands
-
-        return identity
+        return _identity
+    if is_lapack_target(target):
+        return _lapack(reader, target)
+    if target == "ApproxTopK":
+        return _approx_top_k(reader, function)
+    # CHLO operations in portable artifacts.
+    namespace, _, operation = target.partition(".")
+    if namespace in ("mhlo", "chlo") and f"hlo.{operation}" in ELEMENTWISE:
+        return call(ELEMENTWISE[f"hlo.{operation}"])(reader)
     raise reader.unsupported(f"the reference evaluator does not know the custom call @{target}")

@@ -202,6 +202,19 @@ class OpReader:
         """The name a symbol reference refers to."""
         return str(ir.FlatSymbolRefAttr(self._attributes[name]).value)
 
+    def symbols(self, name: str) -> list[str]:
+        """The names a list of symbol references refers to."""
+        return [str(ir.FlatSymbolRefAttr(item).value) for item in ir.ArrayAttr(self._attributes[name])]
+
+    def backend_config(self) -> dict[str, int]:
+        """A custom call's options, from its dictionary in either place StableHLO keeps it."""
+        name = "mhlo.backend_config" if self.has("mhlo.backend_config") else "backend_config"
+        if not self.has(name) or not isinstance(self._attributes[name], ir.DictAttr):
+            return {}
+        dictionary = self._attributes[name]
+        names = [item if isinstance(item, str) else item.name for item in dictionary]
+        return {key: dictionary[key].value for key in names}
+
     def dot_numbers(self, name: str) -> DotDimensionNumbers:
         """Dimension numbers of a dot."""
         return DotDimensionNumbers(**_parse_fields(str(self._attributes[name])))
