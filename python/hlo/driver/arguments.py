@@ -41,12 +41,31 @@ def entry_types(module: ir.Module, entry: str = "main") -> list[ArgumentType]:
     Raises:
         ArgumentError: there is no such function, or an argument is not a tensor of static shape.
     """
-    for operation in module.body.operations:
-        if operation.operation.name == "func.func" and _symbol(operation) == entry:
-            inputs = ir.FunctionType(
-                ir.TypeAttr(operation.operation.attributes["function_type"]).value
-            ).inputs
-            return [_argument_type(index, kind) for index, kind in enumerate(inputs)]
+    attributes = _entry_attributes(module, entry)
+    inputs = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).inputs
+    return [_argument_type(index, kind) for index, kind in enumerate(inputs)]
+
+
+def donations(module: ir.Module, entry: str = "main") -> dict[int, int | None]:
+    """The arguments a run may consume, each with the result that takes its memory when the program names one."""
+    attributes = _entry_attributes(module, entry)
+    if "arg_attrs" not in attributes:
+        return {}
+    donated: dict[int, int | None] = {}
+    for index, entries in enumerate(ir.ArrayAttr(attributes["arg_attrs"])):
+        dictionary = ir.DictAttr(entries)
+        if "tf.aliasing_output" in dictionary:
+            donated[index] = ir.IntegerAttr(dictionary["tf.aliasing_output"]).value
+        elif "jax.buffer_donor" in dictionary:
+            donated[index] = None
+    return donated
+
+
+def _entry_attributes(module: ir.Module, entry: str) -> Any:
+    for view in module.body.operations:
+        operation = view.operation
+        if operation.name == "func.func" and ir.StringAttr(operation.attributes["sym_name"]).value == entry:
+            return operation.attributes
     raise ArgumentError(f"the program has no function @{entry}")
 
 
@@ -139,10 +158,6 @@ def check_arguments(arguments: Sequence[np.ndarray], types: Sequence[ArgumentTyp
     return fitting
 
 
-def _symbol(operation: ir.OpView) -> str:
-    return ir.StringAttr(operation.operation.attributes["sym_name"]).value
-
-
 def _argument_type(index: int, kind: ir.Type) -> ArgumentType:
     if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
         raise ArgumentError(f"argument {index}: expected a tensor of static shape, found {kind}")
@@ -168,7 +183,7 @@ def _filled(text: str, dtype: np.dtype, shape: tuple[int, ...], words: list[str]
         array = np.array(values).astype(dtype)
     except (ValueError, OverflowError) as error:
         raise ArgumentError(f"{error} in {text!r}") from error
-    return np.ascontiguousarray(np.broadcast_to(array, shape) if len(words) != size else array.reshape(shape))
+    return array.reshape(shape) if len(words) == size else np.full(shape, array[0], dtype)
 
 
 def _value(word: str, dtype: np.dtype) -> bool | int | float | complex:

@@ -1,9 +1,13 @@
-"""Other ways to run a program, to compare results and times with: XLA:CPU through jax, and the reference evaluator."""
+"""Ways to run a program again and again: our executable, XLA:CPU through jax, and the reference evaluator.
+
+A program may donate arguments, which a run then consumes. Each runner feeds the result that aliases a donated argument back
+as that argument, as a training loop does, so repeated runs measure what a user's loop costs.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,27 +18,79 @@ from hlo.importers import dialect_prefix, export_stablehlo, load_program
 from hlo.importers.program import is_bytecode
 
 
-class Peer(Protocol):
-    """A compiled program with its arguments in place, ready to run again and again."""
+class Runner(Protocol):
+    """A compiled program with arguments in place, ready to run again and again."""
 
-    name: str
-    compile_seconds: float
+    def prepare(self) -> None:
+        """Puts arguments in place for the next run: those that the last run consumed."""
+        ...
 
     def run(self) -> None:
         """Runs once and waits until every result is there."""
         ...
 
+
+class Peer(Runner, Protocol):
+    """A runner of somebody else's."""
+
+    name: str
+    compile_seconds: float
+
     def results(self) -> list[np.ndarray]:
-        """The results of a run, as NumPy arrays."""
+        """The results of a run on the original arguments, as NumPy arrays."""
         ...
 
 
+class OwnRunner:
+    """Our executable. The arrays given are never changed: donated ones are copied first.
+
+    Args:
+        compiled: takes NumPy arrays, returns a tuple of them.
+        arguments: NumPy arrays.
+        donations: donated argument to the result that reuses its memory, or to None.
+    """
+
+    def __init__(
+        self,
+        compiled: Callable[..., tuple[np.ndarray, ...]],
+        arguments: Sequence[np.ndarray],
+        donations: Mapping[int, int | None],
+    ) -> None:
+        self._compiled = compiled
+        self._original = list(arguments)
+        self._donations = donations
+        self._arguments = [
+            argument.copy() if index in donations else argument for index, argument in enumerate(arguments)
+        ]
+        self._results: tuple[np.ndarray, ...] | None = None
+
+    def prepare(self) -> None:
+        if self._results is None:
+            return
+        for argument, result in self._donations.items():
+            self._arguments[argument] = (
+                self._original[argument].copy() if result is None else self._results[result]
+            )
+
+    def run(self) -> None:
+        self._results = self._compiled(*self._arguments)
+
+    def results(self) -> list[np.ndarray]:
+        """The results of a run on the original arguments."""
+        copies = [
+            argument.copy() if index in self._donations else argument
+            for index, argument in enumerate(self._original)
+        ]
+        return [np.asarray(result) for result in self._compiled(*copies)]
+
+
 class XlaPeer:
-    """XLA:CPU through jax's own client. Arguments are copied to its device memory once, before any run.
+    """XLA:CPU through jax's own client. Arguments are copied to its device memory before any run.
 
     Args:
         program: a program as `load_program` takes it; StableHLO goes to XLA as it is, hlo is exported.
         arguments: NumPy arrays.
+        donations: donated argument to the result that reuses its memory, or to None.
 
     Raises:
         MissingExtraError: jax is not installed.
@@ -43,7 +99,12 @@ class XlaPeer:
 
     name = "xla:cpu"
 
-    def __init__(self, program: str | bytes | ir.Module, arguments: Sequence[np.ndarray]) -> None:
+    def __init__(
+        self,
+        program: str | bytes | ir.Module,
+        arguments: Sequence[np.ndarray],
+        donations: Mapping[int, int | None],
+    ) -> None:
         try:
             import jax
             from jaxlib import _jax
@@ -64,15 +125,32 @@ class XlaPeer:
         except (jax.errors.JaxRuntimeError, ValueError) as error:
             raise CompileError(f"XLA does not compile the program: {error}") from error
         self.compile_seconds = time.perf_counter() - start
-        with jax.enable_x64(True):
-            self._arguments = [jax.device_put(argument, device) for argument in arguments]
+        self._jax = jax
+        self._device = device
+        self._original = list(arguments)
+        self._donations = donations
+        self._arguments = [self._put(argument) for argument in arguments]
+        self._results: list[Any] | None = None
+
+    def prepare(self) -> None:
+        if self._results is None:
+            return
+        for argument, result in self._donations.items():
+            self._arguments[argument] = (
+                self._put(self._original[argument]) if result is None else self._results[result]
+            )
 
     def run(self) -> None:
-        for result in self._execute():
+        self._results = self._execute(self._arguments)
+        for result in self._results:
             result.block_until_ready()
 
     def results(self) -> list[np.ndarray]:
-        return [np.asarray(result) for result in self._execute()]
+        fresh = [
+            self._put(argument) if index in self._donations else self._arguments[index]
+            for index, argument in enumerate(self._original)
+        ]
+        return [np.asarray(result) for result in self._execute(fresh)]
 
     def temporary_bytes(self) -> int:
         """Bytes of scratch memory XLA allocates for intermediates."""
@@ -86,8 +164,13 @@ class XlaPeer:
         free = (" parameter(", " constant(", " tuple(", " get-tuple-element(", " bitcast(")
         return sum(1 for line in lines if not any(word in line for word in free))
 
-    def _execute(self) -> list[Any]:
-        outcome = self._executable.execute_sharded(self._arguments)
+    def _put(self, argument: np.ndarray) -> Any:
+        # Without a copy jax may borrow the array's memory, and a donating run would write into it.
+        with self._jax.enable_x64(True):
+            return self._jax.device_put(argument, self._device, may_alias=False)
+
+    def _execute(self, arguments: Sequence[Any]) -> list[Any]:
+        outcome = self._executable.execute_sharded(arguments)
         return [shards[0] for shards in outcome.disassemble_into_single_device_arrays()]
 
 
@@ -105,6 +188,9 @@ class ReferencePeer:
         self._arguments = list(arguments)
         self._evaluate = evaluate
 
+    def prepare(self) -> None:
+        """Nothing: the evaluator consumes no arguments."""
+
     def run(self) -> None:
         self._evaluate(self._module, self._arguments)
 
@@ -112,14 +198,19 @@ class ReferencePeer:
         return [np.asarray(result) for result in self._evaluate(self._module, self._arguments)]
 
 
-def make_peer(name: str, program: str | bytes | ir.Module, arguments: Sequence[np.ndarray]) -> Peer:
+def make_peer(
+    name: str,
+    program: str | bytes | ir.Module,
+    arguments: Sequence[np.ndarray],
+    donations: Mapping[int, int | None],
+) -> Peer:
     """The peer that `--check` names: `jax` or `reference`.
 
     Raises:
         CompileError: no such peer, or it does not take the program.
     """
     if name == "jax":
-        return XlaPeer(program, arguments)
+        return XlaPeer(program, arguments, donations)
     if name == "reference":
         return ReferencePeer(program, arguments)
     raise CompileError(f"expected a peer to check against, `jax` or `reference`, found {name!r}")

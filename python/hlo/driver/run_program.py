@@ -18,7 +18,7 @@ from hlo.diagnostics import ArgumentError, CompileError
 from hlo.driver import arguments as argument_sources
 from hlo.driver.command_line import read_input
 from hlo.driver.comparison import Comparison, Tolerance, compare_all
-from hlo.driver.peers import Peer, make_peer
+from hlo.driver.peers import OwnRunner, Runner, make_peer
 from hlo.driver.statistics import ProgramStatistics
 from hlo.importers.program import load_program
 
@@ -138,12 +138,14 @@ def run_program(
     start = time.perf_counter()
     compiled = compile_program(load_program(data, source_name=source_name), target=options.target, **options.compile_options)
     compile_s = time.perf_counter() - start
-    results = compiled(*arguments)
-    peer = make_peer(options.check, data, arguments) if options.check else None
+    donated = argument_sources.donations(module)
+    own = OwnRunner(compiled, arguments, donated)
+    results = tuple(own.results())
+    peer = make_peer(options.check, data, arguments, donated) if options.check else None
     comparisons: tuple[Comparison, ...] = ()
     if peer is not None:
         comparisons = _compared(results, peer.results(), options)
-    run_ms, peer_ms = time_in_alternation(lambda: compiled(*arguments), peer, options.repetitions)
+    run_ms, peer_ms = time_in_alternation(own, peer, options.repetitions)
     return RunReport(
         name=name,
         compile_s=compile_s,
@@ -156,20 +158,22 @@ def run_program(
 
 
 def time_in_alternation(
-    run: Callable[[], object], peer: Peer | None, repetitions: int
+    own: Runner, peer: Runner | None, repetitions: int
 ) -> tuple[float | None, float | None]:
     """Medians in milliseconds of `repetitions` runs of both, one after the other, after warming up."""
     if repetitions <= 0:
         return None, None
-    runs = [run] if peer is None else [run, peer.run]
+    runners = [own] if peer is None else [own, peer]
     for _ in range(_WARM_UP_RUNS):
-        for each in runs:
-            each()
-    seconds: list[list[float]] = [[] for _ in runs]
+        for runner in runners:
+            runner.prepare()
+            runner.run()
+    seconds: list[list[float]] = [[] for _ in runners]
     for _ in range(repetitions):
-        for each, times in zip(runs, seconds, strict=True):
+        for runner, times in zip(runners, seconds, strict=True):
+            runner.prepare()
             start = time.perf_counter()
-            each()
+            runner.run()
             times.append(time.perf_counter() - start)
     medians = [1e3 * statistics.median(times) for times in seconds]
     return medians[0], medians[1] if peer is not None else None
