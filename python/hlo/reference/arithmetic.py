@@ -1,13 +1,14 @@
-"""Elementwise arithmetic of the StableHLO specification. Operands broadcast as in NumPy; all have one element type.
+"""Elementwise arithmetic. Operands broadcast as in NumPy and have one element type.
 
-Integers wrap. Where the specification leaves a case open, XLA's choice is taken: x / 0 is -1 (all ones), x % 0 is x,
-and the minimum divided by -1 is itself. On booleans add is or, multiply is and.
+Integers wrap. Where the specification leaves a case open, XLA's choice is taken: x / 0 is -1 (all
+ones), x % 0 is x, and the minimum divided by -1 is itself. On booleans add is or, multiply is and.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from hlo.reference import complex_functions
 from hlo.reference.element_types import (
     BOOL,
     Array,
@@ -16,6 +17,7 @@ from hlo.reference.element_types import (
     is_float,
     is_signed_integer,
     is_unsigned_integer,
+    parts,
     real_type,
     rounded,
     rounded_extended,
@@ -44,19 +46,12 @@ def subtract(lhs: Array, rhs: Array) -> Array:
     return wrapped(np.subtract, lhs, rhs)
 
 
-def _complex_multiply(lhs: Array, rhs: Array) -> Array:
-    result = np.empty(np.broadcast_shapes(lhs.shape, rhs.shape), lhs.dtype)
-    result.real = lhs.real * rhs.real - lhs.imag * rhs.imag
-    result.imag = lhs.real * rhs.imag + lhs.imag * rhs.real
-    return result
-
-
 def multiply(lhs: Array, rhs: Array) -> Array:
     """Product; logical and of booleans."""
     if lhs.dtype == BOOL:
         return np.asarray(lhs & rhs)
     if is_complex(lhs.dtype):
-        return rounded_extended(_complex_multiply, lhs, rhs)
+        return rounded_extended(complex_functions.multiply, lhs, rhs)
     if is_float(lhs.dtype):
         return rounded(np.multiply, lhs, rhs)
     return wrapped(np.multiply, lhs, rhs)
@@ -67,37 +62,6 @@ def mulhi(lhs: Array, rhs: Array) -> Array:
     bits = bit_width(lhs.dtype)
     high = (lhs.astype(object) * rhs.astype(object)) >> bits
     return wrap_integers(np.asarray(high, object).astype(storage_type(lhs.dtype)), lhs.dtype)
-
-
-def _complex_divide(lhs: Array, rhs: Array) -> Array:
-    """Division that recovers infinities and zeros as C11 annex G.5.1 does."""
-    lhs, rhs = np.broadcast_arrays(lhs, rhs)
-    result = np.asarray(lhs / rhs)
-    a, b, c, d = lhs.real, lhs.imag, rhs.real, rhs.imag
-    lost = np.isnan(result.real) & np.isnan(result.imag)
-    by_zero = lost & (c == 0) & (d == 0) & ~(np.isnan(a) & np.isnan(b))
-    infinity = np.copysign(np.inf, c)
-    finite_rhs = np.isfinite(c) & np.isfinite(d)
-    infinite_lhs = lost & (np.isinf(a) | np.isinf(b)) & finite_rhs
-    a1 = np.copysign(np.where(np.isinf(a), 1.0, 0.0), a)
-    b1 = np.copysign(np.where(np.isinf(b), 1.0, 0.0), b)
-    finite_lhs = np.isfinite(a) & np.isfinite(b)
-    infinite_rhs = lost & (np.isinf(c) | np.isinf(d)) & finite_lhs
-    c1 = np.copysign(np.where(np.isinf(c), 1.0, 0.0), c)
-    d1 = np.copysign(np.where(np.isinf(d), 1.0, 0.0), d)
-    conditions = [by_zero, infinite_lhs, infinite_rhs]
-    fixed = np.empty_like(result)
-    fixed.real = np.select(
-        conditions,
-        [infinity * a, np.inf * (a1 * c + b1 * d), 0.0 * (a * c1 + b * d1)],
-        result.real,
-    )
-    fixed.imag = np.select(
-        conditions,
-        [infinity * b, np.inf * (b1 * c - a1 * d), 0.0 * (b * c1 - a * d1)],
-        result.imag,
-    )
-    return fixed
 
 
 def _integer_quotient(lhs: Array, rhs: Array) -> Array:
@@ -116,7 +80,7 @@ def _integer_quotient(lhs: Array, rhs: Array) -> Array:
 def divide(lhs: Array, rhs: Array) -> Array:
     """Quotient; of integers, rounded toward zero."""
     if is_complex(lhs.dtype):
-        return rounded_extended(_complex_divide, lhs, rhs)
+        return rounded_extended(complex_functions.divide, lhs, rhs)
     if is_float(lhs.dtype):
         return rounded(np.divide, lhs, rhs)
     return wrapped(_integer_quotient, lhs, rhs)
@@ -160,19 +124,10 @@ def _signed_power(base: Array, exponent: Array) -> Array:
     return np.where(exponent < 0, _negative_power(base, exponent), _integer_power(base, exponent))
 
 
-def _complex_power(base: Array, exponent: Array) -> Array:
-    base, exponent = np.broadcast_arrays(base, exponent)
-    general = np.exp(exponent * np.log(base))
-    zero_exponent = exponent == 0
-    zero_base = (base == 0) & (exponent.real > 0)
-    one = np.ones_like(general)
-    return np.select([zero_exponent, zero_base], [one, np.zeros_like(general)], general)
-
-
 def power(lhs: Array, rhs: Array) -> Array:
     """lhs to the power rhs; floats as IEEE-754 `pow`, integers modulo 2^n."""
     if is_complex(lhs.dtype):
-        return rounded_extended(_complex_power, lhs, rhs)
+        return rounded_extended(complex_functions.power, lhs, rhs)
     if is_float(lhs.dtype):
         return rounded_extended(np.power, lhs, rhs)
     if lhs.dtype == BOOL:
@@ -188,7 +143,10 @@ def negate(operand: Array) -> Array:
 
 
 def abs_(operand: Array) -> Array:
-    """Magnitude; of complex numbers, without undue overflow. The minimum integer is its own magnitude."""
+    """Magnitude.
+
+    Of complex numbers, without undue overflow. The minimum integer is its own magnitude.
+    """
     if is_complex(operand.dtype):
         return rounded_extended(np.abs, operand, dtype=real_type(operand.dtype))
     if is_float(operand.dtype):
@@ -196,32 +154,30 @@ def abs_(operand: Array) -> Array:
     return operand if is_unsigned_integer(operand.dtype) else wrapped(np.abs, operand)
 
 
-def _complex_sign(operand: Array) -> Array:
-    magnitude = np.abs(operand)
-    unit = np.empty_like(operand)
-    unit.real, unit.imag = operand.real / magnitude, operand.imag / magnitude
-    nan = np.isnan(operand.real) | np.isnan(operand.imag)
-    return np.select([nan, magnitude == 0], [np.full_like(operand, complex(np.nan, np.nan)), 0], unit)
-
-
 def sign(operand: Array) -> Array:
-    """-1, 0 or 1; zeros keep their sign, NaN stays, a complex number is divided by its magnitude."""
+    """-1, 0 or 1.
+
+    Zeros keep their sign, NaN stays, a complex number is divided by its magnitude.
+    """
     if is_complex(operand.dtype):
-        return rounded_extended(_complex_sign, operand)
+        return rounded_extended(complex_functions.sign, operand)
     if is_float(operand.dtype):
         return rounded(lambda x: np.where((x == 0) | np.isnan(x), x, np.sign(x)), operand)
     return wrapped(np.sign, operand)
 
 
 def _lexicographically_greater(lhs: Array, rhs: Array) -> Array:
-    return (lhs.real > rhs.real) | ((lhs.real == rhs.real) & (lhs.imag > rhs.imag))
+    (a, b), (c, d) = parts(lhs), parts(rhs)
+    return (a > c) | ((a == c) & (b > d))
 
 
 def _extreme(lhs: Array, rhs: Array, *, largest: bool) -> Array:
     if is_complex(lhs.dtype):
         nan = np.isnan(lhs)
-        greater = _lexicographically_greater(lhs, rhs) if largest else (
-            _lexicographically_greater(rhs, lhs)
+        greater = (
+            _lexicographically_greater(lhs, rhs)
+            if largest
+            else (_lexicographically_greater(rhs, lhs))
         )
         return np.where(nan | greater, lhs, rhs)
     wide_lhs, wide_rhs = widen(lhs), widen(rhs)
@@ -234,23 +190,25 @@ def _extreme(lhs: Array, rhs: Array, *, largest: bool) -> Array:
 
 
 def maximum(lhs: Array, rhs: Array) -> Array:
-    """IEEE-754 `maximum`: NaN wins, +0 exceeds -0; or of booleans; complex by real, then imaginary part."""
+    """IEEE-754 `maximum`: NaN wins, +0 exceeds -0; or of booleans; complex by real, then imaginary
+    part.
+    """
     return np.asarray(lhs | rhs) if lhs.dtype == BOOL else _extreme(lhs, rhs, largest=True)
 
 
 def minimum(lhs: Array, rhs: Array) -> Array:
-    """IEEE-754 `minimum`: NaN wins, -0 is below +0; and of booleans; complex by real, then imaginary part."""
+    """IEEE-754 `minimum`: NaN wins, -0 is below +0; and of booleans; complex by real, then
+    imaginary part.
+    """
     return np.asarray(lhs & rhs) if lhs.dtype == BOOL else _extreme(lhs, rhs, largest=False)
 
 
 def clamp(minimum_value: Array, operand: Array, maximum_value: Array) -> Array:
-    """minimum(maximum(operand, minimum_value), maximum_value); NaN in any of the three gives NaN."""
+    """minimum(maximum(operand, minimum_value), maximum_value).
+
+    NaN in any of the three gives NaN.
+    """
     return minimum(maximum(operand, minimum_value), maximum_value)
-
-
-def square(operand: Array) -> Array:
-    """operand * operand."""
-    return multiply(operand, operand)
 
 
 def ceil(operand: Array) -> Array:

@@ -1,4 +1,6 @@
-"""Bitwise and shift operations on integers and booleans, of one element type, broadcasting as in NumPy."""
+"""Bitwise and shift operations on integers and booleans, of one element type, broadcasting as in
+NumPy.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,10 @@ def _unsigned_bits(operand: Array) -> Array:
 
 
 def _in_range(amount: Array) -> tuple[Array, Array]:
-    """The shift amount made safe, and whether it was below the width; a negative amount never is."""
+    """The shift amount made safe, and whether it was below the width.
+
+    A negative amount never is.
+    """
     unsigned = _unsigned_bits(amount)
     fits = unsigned < bit_width(amount.dtype)
     return np.where(fits, unsigned, 0).astype(unsigned.dtype), fits

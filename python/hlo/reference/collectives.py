@@ -1,6 +1,7 @@
 """Collective operations as one process sees them that is the only one: replica 0 of partition 0.
 
-A group of one reduces, gathers and exchanges nothing. Groups that name other processes cannot be evaluated here.
+A group of one reduces, gathers and exchanges nothing. Groups that name other processes cannot be
+evaluated here.
 """
 
 from __future__ import annotations

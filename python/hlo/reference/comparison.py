@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hlo.reference.element_types import Array, bit_width, is_complex, is_float, widen
+from hlo.reference.element_types import Array, bit_width, is_complex, is_float, parts, widen
 
 _DIRECTIONS: dict[str, Callable[[Array, Array], Array]] = {
     "EQ": np.equal,
@@ -31,15 +31,15 @@ def compare(
 ) -> Array:
     """Booleans of `comparison_direction` (EQ, NE, GE, GT, LE or LT) under `compare_type`.
 
-    FLOAT compares as IEEE-754 does: NaN is unequal to everything. TOTALORDER orders all bit patterns. Complex numbers
-    compare by real, then imaginary part.
+    FLOAT compares as IEEE-754 does: NaN is unequal to everything. TOTALORDER orders all bit
+    patterns. Complex numbers compare by real, then imaginary part.
     """
     direction = _DIRECTIONS[comparison_direction]
     if is_complex(lhs.dtype):
-        same = lhs.real == rhs.real
         if comparison_direction in ("EQ", "NE"):
             return np.asarray(direction(lhs, rhs))
-        return np.where(same, direction(lhs.imag, rhs.imag), direction(lhs.real, rhs.real))
+        (a, b), (c, d) = parts(lhs), parts(rhs)
+        return np.where(a == c, direction(b, d), direction(a, c))
     if is_float(lhs.dtype) and compare_type == "TOTALORDER":
         return np.asarray(direction(total_order_key(lhs), total_order_key(rhs)))
     with np.errstate(all="ignore"):

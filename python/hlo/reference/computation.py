@@ -1,7 +1,8 @@
 """Computations that operations such as reduce, sort and scatter take as regions.
 
-A computation is a Python callable on arrays of one shape that works elementwise: called on whole arrays it returns what it
-would for each position by itself. `elementwise` makes one of a function of scalars.
+A computation is a Python callable on arrays of one shape that works elementwise: called on whole
+arrays it returns what it would for each position by itself. `elementwise` makes one of a function
+of scalars.
 """
 
 from __future__ import annotations
@@ -32,13 +33,17 @@ _ACCUMULATORS: dict[str, np.ufunc] = {"add": np.add, "multiply": np.multiply}
 
 
 def accumulator_of(computation: Computation) -> np.ufunc | None:
-    """The ufunc a sum or a product can be accumulated by in wide precision, or None for any other computation."""
+    """The ufunc a sum or a product can be accumulated by in wide precision, or None for any other
+    computation.
+    """
     if not isinstance(computation, NamedComputation):
         return None
     return _ACCUMULATORS.get(computation.operation or "")
 
 
-def elementwise(function: Callable[..., Sequence[Array]], result_types: Sequence[Any]) -> Computation:
+def elementwise(
+    function: Callable[..., Sequence[Array]], result_types: Sequence[Any]
+) -> Computation:
     """A computation from a function of rank-0 arrays, by calling it for each position."""
 
     def apply(*arguments: Array) -> Sequence[Array]:

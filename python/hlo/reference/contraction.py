@@ -54,7 +54,9 @@ def to_accumulator(values: Array, dtype: DType) -> Array:
 
 
 def from_accumulator(values: Array, dtype: DType) -> Array:
-    """An accumulated result as `dtype`: rounded once, wrapped, or, of booleans, whether any product held."""
+    """An accumulated result as `dtype`: rounded once, wrapped, or, of booleans, whether any product
+    held.
+    """
     if is_float(dtype) or is_complex(dtype):
         return round_to(values, dtype)
     if dtype == BOOL:
@@ -63,7 +65,8 @@ def from_accumulator(values: Array, dtype: DType) -> Array:
 
 
 def batched_matmul(lhs: Array, rhs: Array) -> Array:
-    """[..., m, k] x [..., k, n] in the accumulator types of `to_accumulator`; integers are exact modulo 2^64.
+    """[..., m, k] x [..., k, n] in the accumulator types of `to_accumulator`; integers are exact
+    modulo 2^64.
 
     Integers go through float64 products, which are fast, wherever no sum can exceed 2^53.
     """
@@ -87,7 +90,8 @@ def dot_general(
     dot_dimension_numbers: DotDimensionNumbers,
     dtype: DType | None = None,
 ) -> Array:
-    """Sums of products over the contracting dimensions; result dimensions are batch, then lhs', then rhs' own.
+    """Sums of products over the contracting dimensions; result dimensions are batch, then lhs',
+    then rhs' own.
 
     Products and sums are in wide precision and rounded once to `dtype` (lhs' type by default).
     """
@@ -161,8 +165,7 @@ def _ragged_result(
     lhs_free = [
         d
         for d in range(lhs.ndim)
-        if d
-        not in (*dot_numbers.lhs_batching_dimensions, *dot_numbers.lhs_contracting_dimensions)
+        if d not in (*dot_numbers.lhs_batching_dimensions, *dot_numbers.lhs_contracting_dimensions)
     ]
     axis = len(dot_numbers.lhs_batching_dimensions) + lhs_free.index(ragged)
     without_group = DotDimensionNumbers(
@@ -196,9 +199,10 @@ def ragged_dot(
 ) -> Array:
     """A dot in which consecutive groups of lhs' ragged dimension meet their own part of rhs.
 
-    A ragged free dimension picks rhs' slice along its group dimension (rows past the last group give zero); a ragged
-    contracting dimension gives one dot a group, stacked first; a ragged batch dimension is an ordinary dot. Group sizes may
-    have leading batch dimensions, in which case batches are done one by one.
+    A ragged free dimension picks rhs' slice along its group dimension (rows past the last group
+    give zero); a ragged contracting dimension gives one dot a group, stacked first; a ragged batch
+    dimension is an ordinary dot. Group sizes may have leading batch dimensions, in which case
+    batches are done one by one.
     """
     target = lhs.dtype if dtype is None else dtype
     numbers = ragged_dot_dimension_numbers
@@ -244,3 +248,11 @@ def _batched_ragged(
         1 if numbers.lhs_ragged_dimensions[0] in dot_numbers.lhs_contracting_dimensions else 0
     )
     return np.stack(parts, axis=stack_axis)
+
+
+def einsum(*operands: Array, einsum_config: str, dtype: DType | None = None) -> Array:
+    """Products of the operands summed as `einsum_config` says, such as "ab,bc->ac"."""
+    target = operands[0].dtype if dtype is None else dtype
+    with np.errstate(all="ignore"):
+        total = np.einsum(einsum_config, *(to_accumulator(x, target) for x in operands))
+    return from_accumulator(np.asarray(total), target)

@@ -1,4 +1,6 @@
-"""Conversions between element types: by value, by bits, to fewer bits of precision, and parts of complex numbers."""
+"""Conversions between element types: by value, by bits, to fewer bits of precision, and parts of
+complex numbers.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,13 @@ import numpy as np
 
 from hlo.reference.element_types import (
     BOOL,
+    FLOAT32,
+    FLOAT64,
     Array,
     DType,
     bit_width,
     complex_type,
+    from_parts,
     integers_to_float64,
     is_complex,
     is_float,
@@ -39,7 +44,8 @@ def _float_to_integer(values: Array, dtype: DType) -> Array:
     low, high = integer_bounds(dtype)
     storage = storage_type(dtype)
     whole = np.trunc(np.where(np.isnan(values), 0, values))
-    # float(2^63 - 1) is 2^63: compare with the exact power of two above, and place the bound as an integer.
+    # float(2^63 - 1) is 2^63: compare with the exact power of two above, and place the bound as an
+    # integer.
     above, below = whole >= float(high + 1), whole < float(low)
     inside = np.where(above | below, 0, whole).astype(storage)
     bounded = np.where(above, storage.type(high), np.where(below, storage.type(low), inside))
@@ -48,7 +54,7 @@ def _float_to_integer(values: Array, dtype: DType) -> Array:
 
 def _integer_to_float(values: Array, dtype: DType) -> Array:
     stored = values.astype(storage_type(values.dtype))
-    if stored.dtype.itemsize < 8 or dtype in (np.float32, np.float64):
+    if stored.dtype.itemsize < 8 or dtype in (FLOAT32, FLOAT64):
         direct = stored.astype(np.float64) if stored.dtype.itemsize < 8 else stored.astype(dtype)
         return round_to(direct, dtype)
     return round_to(integers_to_float64(stored), dtype)
@@ -57,8 +63,9 @@ def _integer_to_float(values: Array, dtype: DType) -> Array:
 def convert(operand: Array, *, dtype: DType) -> Array:
     """Elements converted by value to `dtype`.
 
-    Floats round to nearest even; floats to integers truncate and saturate, NaN to 0 (XLA's choice where the specification
-    leaves it open); integers wrap; to booleans, zero is false; complex to real drops the imaginary part.
+    Floats round to nearest even; floats to integers truncate and saturate, NaN to 0 (XLA's choice
+    where the specification leaves it open); integers wrap; to booleans, zero is false; complex to
+    real drops the imaginary part.
     """
     source = operand.dtype
     if source == dtype:
@@ -69,12 +76,14 @@ def convert(operand: Array, *, dtype: DType) -> Array:
                 return operand.astype(dtype)
             return convert(operand, dtype=real_type(dtype)).astype(dtype)
         if is_complex(source):
-            return convert(np.asarray(operand.real), dtype=dtype)
+            return convert(np.real(operand), dtype=dtype)
         if dtype == BOOL:
             return np.asarray(widen(operand) != 0)
         if source == BOOL:
-            return operand.astype(np.int8).astype(np.float32 if is_float(dtype) else np.int8).astype(
-                dtype
+            return (
+                operand.astype(np.int8)
+                .astype(np.float32 if is_float(dtype) else np.int8)
+                .astype(dtype)
             )
         if is_float(source):
             wide = widen(operand)
@@ -108,8 +117,9 @@ def _from_bits(bits: Array, dtype: DType) -> Array:
 def bitcast_convert(operand: Array, *, dtype: DType) -> Array:
     """Elements' bits read as `dtype`.
 
-    To a narrower type the result gains a last dimension; to a wider type the operand's last dimension is consumed. Bits are
-    in little-endian order: the first narrow element is the least significant part.
+    To a narrower type the result gains a last dimension; to a wider type the operand's last
+    dimension is consumed. Bits are in little-endian order: the first narrow element is the least
+    significant part.
     """
     source, target = bit_width(operand.dtype), bit_width(dtype)
     bits = _to_bits(operand)
@@ -127,16 +137,18 @@ def _float_format(dtype: DType) -> tuple[int, int]:
 
 
 def reduce_precision(operand: Array, *, exponent_bits: int, mantissa_bits: int) -> Array:
-    """Values rounded, to nearest even, to a float of `exponent_bits` and `mantissa_bits`, in the operand's type.
+    """Values rounded, to nearest even, to a float of `exponent_bits` and `mantissa_bits`, in the
+    operand's type.
 
-    Too large becomes infinity. Where exponent bits are dropped, what is below the least normal number becomes zero of the
-    same sign.
+    Too large becomes infinity. Where exponent bits are dropped, what is below the least normal
+    number becomes zero of the same sign.
     """
     own_exponent_bits, own_mantissa_bits = _float_format(operand.dtype)
     wide = widen(operand)
     result = wide
     if mantissa_bits < own_mantissa_bits:
-        # The own type's subnormals have fewer mantissa bits: they round at the same position as its least normal number.
+        # The own type's subnormals have fewer mantissa bits: they round at the same position as its
+        # least normal number.
         least = 2 - (1 << (own_exponent_bits - 1))
         _, exponent = np.frexp(wide)
         step = np.maximum(exponent - 1, least) - mantissa_bits
@@ -146,8 +158,12 @@ def reduce_precision(operand: Array, *, exponent_bits: int, mantissa_bits: int) 
         bias = (1 << (exponent_bits - 1)) - 1
         with np.errstate(all="ignore"):
             magnitude = np.abs(result)
-            result = np.where(magnitude >= math.ldexp(1.0, bias + 1), np.copysign(np.inf, result), result)
-            result = np.where(magnitude < math.ldexp(1.0, 1 - bias), np.copysign(0.0, result), result)
+            result = np.where(
+                magnitude >= math.ldexp(1.0, bias + 1), np.copysign(np.inf, result), result
+            )
+            result = np.where(
+                magnitude < math.ldexp(1.0, 1 - bias), np.copysign(0.0, result), result
+            )
     # Without mantissa bits there is no NaN.
     nan = np.nan if mantissa_bits > 0 else np.inf
     result = np.where(np.isfinite(wide), result, np.where(np.isnan(wide), nan, wide))
@@ -156,25 +172,21 @@ def reduce_precision(operand: Array, *, exponent_bits: int, mantissa_bits: int) 
 
 def real(operand: Array) -> Array:
     """Real part; a real operand is its own."""
-    return np.asarray(operand.real).copy() if is_complex(operand.dtype) else operand
+    return np.real(operand).copy() if is_complex(operand.dtype) else operand
 
 
 def imag(operand: Array) -> Array:
     """Imaginary part; zero of a real operand."""
     if is_complex(operand.dtype):
-        return np.asarray(operand.imag).copy()
+        return np.imag(operand).copy()
     return np.zeros(operand.shape, operand.dtype)
 
 
 def complex_(lhs: Array, rhs: Array) -> Array:
     """Complex numbers from their real and imaginary parts."""
-    lhs, rhs = np.broadcast_arrays(lhs, rhs)
-    result = np.empty(lhs.shape, complex_type(lhs.dtype))
-    result.real, result.imag = lhs, rhs
-    return result
+    return from_parts(lhs, rhs, complex_type(lhs.dtype))
 
 
 def conj(operand: Array) -> Array:
     """Complex conjugate; a real operand is its own."""
     return np.asarray(np.conj(operand)) if is_complex(operand.dtype) else operand
-

@@ -1,4 +1,6 @@
-"""convolution with every dimension number, grouping, dilation, padding and reversal of the specification."""
+"""convolution with every dimension number, grouping, dilation, padding and reversal of the
+specification.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,12 @@ class ConvDimensionNumbers:
     output_spatial_dimensions: tuple[int, ...]
 
 
-def _sum_over_kernel(image: Array, kernel: Array, strides: Sequence[int], steps: Sequence[int],
-                     shape: Sequence[int]) -> Array:
-    """[g, n, *spatial, c] with [g, *spatial, c, o] to [g, n, *shape, o], a matrix product a kernel position."""
+def _sum_over_kernel(
+    image: Array, kernel: Array, strides: Sequence[int], steps: Sequence[int], shape: Sequence[int]
+) -> Array:
+    """[g, n, *spatial, c] with [g, *spatial, c, o] to [g, n, *shape, o], a matrix product a kernel
+    position.
+    """
     groups, batch, channels = image.shape[0], image.shape[1], image.shape[-1]
     points = batch * math.prod(shape)
     total = np.zeros((groups, points, kernel.shape[-1]), image.dtype)
@@ -60,13 +65,17 @@ def convolution(
     batch_group_count: int = 1,
     dtype: DType | None = None,
 ) -> Array:
-    """Dot products of windows of lhs with slices of rhs, in wide precision, rounded once to `dtype` (lhs' by default)."""
+    """Dot products of windows of lhs with slices of rhs, in wide precision, rounded once to `dtype`
+    (lhs' by default).
+    """
     numbers = dimension_numbers
     target = lhs.dtype if dtype is None else dtype
     rank = len(numbers.input_spatial_dimensions)
     ones = [1] * rank
     strides, holes, steps = window_strides or ones, lhs_dilation or ones, rhs_dilation or ones
-    edges = [(int(low), int(high)) for low, high in padding] if padding is not None else [(0, 0)] * rank
+    edges = (
+        [(int(low), int(high)) for low, high in padding] if padding is not None else [(0, 0)] * rank
+    )
     image = lhs.transpose(
         (
             numbers.input_batch_dimension,
@@ -114,7 +123,9 @@ def convolution(
 def _group(
     image: Array, kernel: Array, feature_groups: int, batch_groups: int
 ) -> tuple[Array, Array]:
-    """Image and kernel with a leading group dimension: features, or batches, in consecutive runs."""
+    """Image and kernel with a leading group dimension: features, or batches, in consecutive
+    runs.
+    """
     groups = max(feature_groups, batch_groups)
     outputs = kernel.shape[-1] // groups
     split_kernel = kernel.reshape((*kernel.shape[:-1], groups, outputs))

@@ -1,4 +1,6 @@
-"""Custom calls with a known meaning: no-ops in one process, CHLO operations by another name, LAPACK, approximate top-k."""
+"""Custom calls with a known meaning: no-ops in one process, CHLO operations by another name,
+LAPACK, approximate top-k.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Operations that move elements without computing: shapes, slices, padding, and what creates constants."""
+"""Operations that move elements without computing: shapes, slices, padding, and what creates
+constants.
+"""
 
 from __future__ import annotations
 
@@ -100,10 +102,10 @@ def _clamped_starts(
     ]
 
 
-def dynamic_slice(
-    operand: Array, *start_indices: Array, slice_sizes: Sequence[int]
-) -> Array:
-    """A slice of `slice_sizes` at scalar start indices, clamped so that it lies within the operand."""
+def dynamic_slice(operand: Array, *start_indices: Array, slice_sizes: Sequence[int]) -> Array:
+    """A slice of `slice_sizes` at scalar start indices, clamped so that it lies within the
+    operand.
+    """
     starts = _clamped_starts(operand.shape, start_indices, slice_sizes)
     window = zip(starts, slice_sizes, strict=True)
     return operand[tuple(slice(start, start + size) for start, size in window)]

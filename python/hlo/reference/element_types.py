@@ -1,7 +1,9 @@
-"""Element types of the reference evaluator: classification, widening, and rounding once to the result type.
+"""Element types of the reference evaluator: classification, widening, and rounding once to the
+result type.
 
-A function of this package computes in a type wider than its operands and rounds the result once, to nearest even, so that
-what it returns is the value the specification means and not the sum of a library's roundings.
+A function of this package computes in a type wider than its operands and rounds the result once, to
+nearest even, so that what it returns is the value the specification means and not the sum of a
+library's roundings.
 """
 
 from __future__ import annotations
@@ -47,6 +49,11 @@ SUB_BYTE_INTEGERS: dict[DType, tuple[int, bool]] = {
     np.dtype(ml_dtypes.int4): (4, True),
     np.dtype(ml_dtypes.uint2): (2, False),
     np.dtype(ml_dtypes.uint4): (4, False),
+}
+_PART_TYPES: dict[DType, DType] = {
+    np.dtype(np.complex64): np.dtype(np.float32),
+    np.dtype(np.complex128): np.dtype(np.float64),
+    np.dtype(np.clongdouble): np.dtype(np.longdouble),
 }
 _NARROW_FLOAT_BITS: dict[DType, int] = {
     np.dtype(ml_dtypes.float6_e2m3fn): 6,
@@ -98,12 +105,26 @@ def storage_type(dtype: DType) -> DType:
 
 def real_type(dtype: DType) -> DType:
     """The type of the parts of a complex type; any other type is its own."""
-    return {COMPLEX64: FLOAT32, COMPLEX128: FLOAT64}.get(dtype, dtype)
+    return _PART_TYPES.get(dtype, dtype)
 
 
 def complex_type(dtype: DType) -> DType:
     """The complex type whose parts are `dtype`."""
     return COMPLEX128 if dtype == FLOAT64 else COMPLEX64
+
+
+def parts(values: Array) -> tuple[Array, Array]:
+    """Real and imaginary parts of complex values."""
+    return np.real(values), np.imag(values)
+
+
+def from_parts(real: Array, imag: Array, dtype: DType) -> Array:
+    """Complex values of type `dtype` from their parts, which broadcast."""
+    real, imag = np.broadcast_arrays(real, imag)
+    result = np.empty(real.shape, dtype)
+    pairs = result.reshape(-1).view(_PART_TYPES[dtype])
+    pairs[0::2], pairs[1::2] = real.reshape(-1), imag.reshape(-1)
+    return result
 
 
 def widen(values: Array) -> Array:
@@ -118,7 +139,8 @@ def widen(values: Array) -> Array:
 def extend(values: Array) -> Array:
     """Values in a type with guard bits: f64 in extended precision where the platform has it.
 
-    For functions that are not correctly rounded by themselves. Arithmetic must not use it: it would round twice.
+    For functions that are not correctly rounded by themselves. Arithmetic must not use it: it would
+    round twice.
     """
     if values.dtype == FLOAT64:
         return values.astype(np.longdouble)
@@ -139,7 +161,8 @@ def wrap_integers(values: Array, dtype: DType) -> Array:
 
 
 def _round_to_odd_float32(values: Array) -> Array:
-    """float64 to float32 by rounding to odd, after which a second rounding to a narrower type is exact.
+    """float64 to float32 by rounding to odd, after which a second rounding to a narrower type is
+    exact.
 
     Boldo and Melquiond, "When double rounding is odd", 2005.
     """
@@ -152,7 +175,9 @@ def _round_to_odd_float32(values: Array) -> Array:
 
 
 def round_to(values: Array, dtype: DType) -> Array:
-    """Floating-point or complex values rounded once, to nearest even, to the float or complex type `dtype`."""
+    """Floating-point or complex values rounded once, to nearest even, to the float or complex type
+    `dtype`.
+    """
     values = np.asarray(values)
     if values.dtype == dtype:
         return values
@@ -164,7 +189,9 @@ def round_to(values: Array, dtype: DType) -> Array:
 
 
 def integers_to_float64(values: Array) -> Array:
-    """64-bit integers to float64 by rounding to odd, so that a later rounding to a narrower type is exact."""
+    """64-bit integers to float64 by rounding to odd, so that a later rounding to a narrower type is
+    exact.
+    """
     big = np.abs(values.astype(np.float64)) >= 2.0**53
     sticky = ((values & 0x7FF) != 0).astype(values.dtype) << 11
     odd = ((values >> 11) << 11) | sticky
@@ -172,7 +199,9 @@ def integers_to_float64(values: Array) -> Array:
 
 
 def rounded(function: Callable[..., Any], *operands: Array, dtype: DType | None = None) -> Array:
-    """`function` of the widened operands, rounded to `dtype` (the first operand's type by default)."""
+    """`function` of the widened operands, rounded to `dtype` (the first operand's type by
+    default).
+    """
     target = operands[0].dtype if dtype is None else dtype
     with np.errstate(all="ignore"):
         return round_to(np.asarray(function(*(widen(x) for x in operands))), target)
@@ -188,7 +217,9 @@ def rounded_extended(
 
 
 def wrapped(function: Callable[..., Any], *operands: Array) -> Array:
-    """`function` of integer or boolean operands in their storage type, wrapped to the first one's type."""
+    """`function` of integer or boolean operands in their storage type, wrapped to the first one's
+    type.
+    """
     dtype = operands[0].dtype
     storage = storage_type(dtype)
     with np.errstate(all="ignore"):

@@ -1,4 +1,6 @@
-"""Evaluation of a module in the `hlo` dialect, operation by operation, with the functions of this package."""
+"""Evaluation of a module in the `hlo` dialect, operation by operation, with the functions of this
+package.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +132,9 @@ def _with_lifetimes(
 
 
 def _single_operation(block: Any, operations: Sequence[Any]) -> str | None:
-    """Name of the binary operation a two-argument block applies to its arguments and returns, if that is all it does."""
+    """Name of the binary operation a two-argument block applies to its arguments and returns, if
+    that is all it does.
+    """
     if len(operations) != 2 or len(block.arguments) != 2:
         return None
     first, terminator = operations
@@ -155,7 +159,9 @@ def _is_scalar(block: Any, operations: Iterable[Any]) -> bool:
 
 
 def _quantized(reader: OpReader, plain: Execute) -> Execute:
-    """An operation on quantized values as the specification has it: dequantize, compute, quantize."""
+    """An operation on quantized values as the specification has it: dequantize, compute,
+    quantize.
+    """
     sources = [quantization_of(value.type) for value in reader.op.operands]
     targets = [quantization_of(value.type) for value in reader.op.results]
     if not any(sources) and not any(targets):
@@ -204,16 +210,17 @@ class Evaluator:
         """Results of function `entry` for these arguments."""
         function = self.function(entry)
         _check_arguments(function, args)
-        values = [np.asarray(x) if is_tensor(t) else x for x, t in zip(args, function.argument_types, strict=True)]
+        values = [
+            np.asarray(x) if is_tensor(t) else x
+            for x, t in zip(args, function.argument_types, strict=True)
+        ]
         return [np.array(x) if isinstance(x, np.ndarray) else x for x in function(values)]
 
 
 def _check_arguments(function: Function, args: Sequence[Any]) -> None:
     expected = function.argument_types
     if len(args) != len(expected):
-        raise ArgumentError(
-            f"@{function.name} takes {len(expected)} arguments, found {len(args)}"
-        )
+        raise ArgumentError(f"@{function.name} takes {len(expected)} arguments, found {len(args)}")
     for index, (argument, mlir_type) in enumerate(zip(args, expected, strict=True)):
         if not is_tensor(mlir_type):
             continue
@@ -237,7 +244,8 @@ def evaluate(module: ir.Module, args: Sequence[Any], entry: str = "main") -> lis
 
     Args:
         module: a verified module of `hlo` and `func` operations.
-        args: one array for each argument of the entry function, of its shape and NumPy (or ml_dtypes) element type;
+        args: one array for each argument of the entry function, of its shape and NumPy (or
+        ml_dtypes) element type;
             stored integers for quantized tensors, tuples of arrays for tuples.
         entry: name of the function.
 

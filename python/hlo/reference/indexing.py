@@ -1,4 +1,6 @@
-"""gather and scatter in their full generality, after the index arithmetic of the StableHLO specification."""
+"""gather and scatter in their full generality, after the index arithmetic of the StableHLO
+specification.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +56,12 @@ def _full_starts(
     index_map: Sequence[int],
     batching_dims: Sequence[int],
     indices_batching_dims: Sequence[int],
+    *,
     index_vector_dim: int,
 ) -> list[Array]:
-    """For each operand dimension, its start index for each batch position (batch shape, or broadcastable to it)."""
+    """For each operand dimension, its start index for each batch position (batch shape, or
+    broadcastable to it).
+    """
     batch_rank = vectors.ndim - 1
     starts = [np.zeros((1,) * batch_rank, np.int64) for _ in range(rank)]
     for position, dimension in enumerate(index_map):
@@ -70,7 +75,9 @@ def _full_starts(
 
 
 def _spread(batch_values: Array, batch_axes: Sequence[int], rank: int) -> Array:
-    """Values over the batch shape as an array of `rank` dimensions in which batch_axes[i] holds batch dimension i."""
+    """Values over the batch shape as an array of `rank` dimensions in which batch_axes[i] holds
+    batch dimension i.
+    """
     shape = [1] * rank
     for axis, extent in zip(batch_axes, batch_values.shape, strict=True):
         shape[axis] = extent
@@ -84,7 +91,9 @@ def gather(
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Sequence[int],
 ) -> Array:
-    """Slices of `slice_sizes` at the given start indices, clamped so that each slice lies within the operand."""
+    """Slices of `slice_sizes` at the given start indices, clamped so that each slice lies within
+    the operand.
+    """
     numbers = dimension_numbers
     vectors = _index_vectors(start_indices, numbers.index_vector_dim)
     batch_rank = vectors.ndim - 1
@@ -96,7 +105,7 @@ def gather(
         numbers.start_index_map,
         numbers.operand_batching_dims,
         numbers.start_indices_batching_dims,
-        numbers.index_vector_dim,
+        index_vector_dim=numbers.index_vector_dim,
     )
     dropped = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
     offset_of = dict(
@@ -138,7 +147,8 @@ def _destinations(
     update_shape: Sequence[int],
     numbers: ScatterDimensionNumbers,
 ) -> tuple[Array, Array]:
-    """Flat index into the input for each element of the update, in row-major order, and whether it is in bounds.
+    """Flat index into the input for each element of the update, in row-major order, and whether it
+    is in bounds.
 
     Bounds are those of the element's own index, as the specification has it.
     """
@@ -151,7 +161,7 @@ def _destinations(
         numbers.scatter_dims_to_operand_dims,
         numbers.input_batching_dims,
         numbers.scatter_indices_batching_dims,
-        numbers.index_vector_dim,
+        index_vector_dim=numbers.index_vector_dim,
     )
     dropped = {*numbers.inserted_window_dims, *numbers.input_batching_dims}
     window = [d for d in range(rank) if d not in dropped]
@@ -174,7 +184,9 @@ def _destinations(
 
 
 def _rounds(destinations: Array) -> list[Array]:
-    """Positions grouped so that no group holds a destination twice, and a destination's positions keep their order."""
+    """Positions grouped so that no group holds a destination twice, and a destination's positions
+    keep their order.
+    """
     order = np.argsort(destinations, kind="stable")
     ordered = destinations[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -205,7 +217,8 @@ def scatter(
 ) -> tuple[Array, ...]:
     """Inputs with updates combined in at the given indices; an update out of bounds is dropped.
 
-    Updates of one destination are applied in the order of the update's elements. A sum of floats is rounded once.
+    Updates of one destination are applied in the order of the update's elements. A sum of floats is
+    rounded once.
     """
     destinations, valid = _destinations(
         inputs[0].shape, scatter_indices, updates[0].shape, scatter_dimension_numbers
@@ -225,6 +238,16 @@ def scatter(
                 new = update_computation(*current, *(x[chunk] for x in flat_updates))
                 for result, value in zip(results, new, strict=True):
                     result[where] = value
-    return tuple(
-        result.reshape(x.shape) for result, x in zip(results, inputs, strict=True)
-    )
+    return tuple(result.reshape(x.shape) for result, x in zip(results, inputs, strict=True))
+
+
+def torch_index_select(operand: Array, index: Array, *, dim: int, batch_dims: int) -> Array:
+    """Slices of `operand` along `dim` at each index, per batch.
+
+    Indices out of bounds are clamped.
+    """
+    if batch_dims > 0:
+        pairs = zip(operand, index, strict=True)
+        parts = [torch_index_select(x, i, dim=dim - 1, batch_dims=batch_dims - 1) for x, i in pairs]
+        return np.stack(parts)
+    return np.take(operand, index.astype(np.int64), axis=dim, mode="clip")

@@ -1,7 +1,9 @@
-"""The LAPACK custom calls that JAX emits for the CPU, by SciPy's LAPACK, which is also what XLA calls.
+"""The LAPACK custom calls that JAX emits for the CPU, by SciPy's LAPACK, which is also what XLA
+calls.
 
-Decompositions are unique only up to signs and order, so each runs the routine its target names, in the operand's precision.
-Results come in the order of XLA's handlers: matrices overwritten in place first, `info` last.
+Decompositions are unique only up to signs and order, so each runs the routine its target names, in
+the operand's precision. Results come in the order of XLA's handlers: matrices overwritten in place
+first, `info` last.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ def _scipy_lapack() -> ModuleType:
         return importlib.import_module("scipy.linalg.lapack")
     except ImportError as error:
         raise MissingExtraError(
-            "the reference evaluator computes LAPACK custom calls with SciPy, which is not installed; "
-            "run `pip install 'hlo[test]'`"
+            "the reference evaluator computes LAPACK custom calls with SciPy, which is not "
+            "installed; run `pip install 'hlo[test]'`"
         ) from error
 
 
@@ -156,7 +158,8 @@ def _gees(prefix: str, config: Config, operands: Sequence[Array]) -> Sequence[An
 
 def _gtsv(prefix: str, config: Config, operands: Sequence[Array]) -> Sequence[Any]:
     del config
-    # JAX stores three diagonals of full length; the lower one starts with an unused element, the upper one ends with it.
+    # JAX stores three diagonals of full length; the lower one starts with an unused element, the
+    # upper one ends with it.
     lower, diagonal, upper, b = operands
     du2, d, du, x, info = _call(prefix, "gtsv", lower[1:], diagonal, upper[:-1], b)
     full_lower, full_upper = lower.copy(), upper.copy()

@@ -45,8 +45,8 @@ def triangular_solve(
 ) -> Array:
     """x of op(a) x = b, or of x op(a) = b unless `left_side`, reading only a's triangle.
 
-    op is none, TRANSPOSE or ADJOINT; a unit diagonal is taken for granted and not read. A zero on the diagonal divides as
-    floats do.
+    op is none, TRANSPOSE or ADJOINT; a unit diagonal is taken for granted and not read. A zero on
+    the diagonal divides as floats do.
     """
     matrices = extend(a)
     rhs = extend(b)

@@ -1,4 +1,6 @@
-"""batch_norm_inference, batch_norm_training and batch_norm_grad, computed in wide precision and rounded once."""
+"""batch_norm_inference, batch_norm_training and batch_norm_grad, computed in wide precision and
+rounded once.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def batch_norm_inference(
 def batch_norm_training(
     operand: Array, scale: Array, offset: Array, *, epsilon: float, feature_index: int
 ) -> tuple[Array, Array, Array]:
-    """The normalised operand, and each feature's mean and (biased) variance over the other dimensions."""
+    """The normalised operand, and each feature's mean and (biased) variance over the other
+    dimensions.
+    """
     axes = _other_axes(operand.ndim, feature_index)
     wide = widen(operand)
     count = operand.size / max(operand.shape[feature_index], 1)

@@ -1,4 +1,6 @@
-"""Typed access to one operation's attributes and result types, for the evaluator's table of operations."""
+"""Typed access to one operation's attributes and result types, for the evaluator's table of
+operations.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ def _quantization_of_text(text: str, dtype: Callable[[str], DType]) -> UniformQu
     unsigned = storage_text.startswith("u")
     bits = int(storage_text.lstrip("iu"))
     pairs = [item.strip().split(":") for item in rest.strip("{}").split(",")]
-    bound_low, bound_high = (0, (1 << bits) - 1) if unsigned else (-(1 << bits - 1), (1 << bits - 1) - 1)
+    bound_low, bound_high = (
+        (0, (1 << bits) - 1) if unsigned else (-(1 << bits - 1), (1 << bits - 1) - 1)
+    )
     return UniformQuantization(
         storage=dtype(storage_text.replace("u", "ui") if unsigned else storage_text),
         expressed=dtype(expressed),
@@ -111,7 +115,9 @@ def _integer_or_bfloat16(text: str) -> DType:
 def quantization_of(mlir_type: Any) -> UniformQuantization | None:
     """The quantization of a tensor's elements, or None if they are not quantized."""
     text = str(element_type(mlir_type))
-    return _quantization_of_text(text, _dtype_of_text) if text.startswith("!quant.uniform") else None
+    return (
+        _quantization_of_text(text, _dtype_of_text) if text.startswith("!quant.uniform") else None
+    )
 
 
 def dtype_of(mlir_type: Any) -> DType:
@@ -123,7 +129,9 @@ def dtype_of(mlir_type: Any) -> DType:
 
 
 class OpReader:
-    """Reads attributes of `op` under their StableHLO names, as the functions of this package take them."""
+    """Reads attributes of `op` under their StableHLO names, as the functions of this package take
+    them.
+    """
 
     def __init__(self, op: Any) -> None:
         self.op = op
@@ -204,7 +212,9 @@ class OpReader:
 
     def symbols(self, name: str) -> list[str]:
         """The names a list of symbol references refers to."""
-        return [str(ir.FlatSymbolRefAttr(item).value) for item in ir.ArrayAttr(self._attributes[name])]
+        return [
+            str(ir.FlatSymbolRefAttr(item).value) for item in ir.ArrayAttr(self._attributes[name])
+        ]
 
     def backend_config(self) -> dict[str, int]:
         """A custom call's options, from its dictionary in either place StableHLO keeps it."""

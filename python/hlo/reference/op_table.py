@@ -1,4 +1,6 @@
-"""How each operation without regions is evaluated: its function, and how its attributes are read."""
+"""How each operation without regions is evaluated: its function, and how its attributes are
+read.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,9 @@ def _as_values(result: Any) -> Values:
 
 
 def call(function: Callable[..., Any], **attributes: Read) -> Builder:
-    """Evaluates by `function` of the operands, with keyword arguments read from the operation once."""
+    """Evaluates by `function` of the operands, with keyword arguments read from the operation
+    once.
+    """
 
     def build(reader: OpReader) -> Evaluator:
         keywords = {name: read(reader, name) for name, read in attributes.items()}
@@ -228,6 +232,7 @@ OPERATIONS: dict[str, Builder] = {
     "hlo.all_gather": _alone,
     "hlo.all_reduce": _alone,
     "hlo.all_to_all": _alone,
+    "hlo.async_done": call(tuple),
     "hlo.batch_norm_grad": call(
         normalization.batch_norm_grad, epsilon=OpReader.number, feature_index=integer
     ),
@@ -244,6 +249,7 @@ OPERATIONS: dict[str, Builder] = {
     ),
     "hlo.cholesky": call(linear_algebra.cholesky, lower=boolean),
     "hlo.collective_broadcast": _collective_broadcast,
+    "hlo.collective_reduce": _alone,
     "hlo.collective_permute": call(
         collectives.collective_permute, source_target_pairs=OpReader.matrix
     ),
@@ -258,6 +264,7 @@ OPERATIONS: dict[str, Builder] = {
     ),
     "hlo.copy": _identity,
     "hlo.create_token": _token,
+    "hlo.cross-replica-sum": _alone,
     "hlo.dot": call(contraction.dot, dtype=dtype),
     "hlo.dot_general": call(
         contraction.dot_general, dot_dimension_numbers=OpReader.dot_numbers, dtype=dtype
@@ -266,14 +273,13 @@ OPERATIONS: dict[str, Builder] = {
         data_movement.dynamic_broadcast_in_dim, broadcast_dimensions=ints
     ),
     "hlo.dynamic_conv": call(convolution.dynamic_conv, **_convolution_attributes),
-    "hlo.dynamic_gather": call(
-        indexing.dynamic_gather, dimension_numbers=OpReader.gather_numbers
-    ),
+    "hlo.dynamic_gather": call(indexing.dynamic_gather, dimension_numbers=OpReader.gather_numbers),
     "hlo.dynamic_iota": call(data_movement.dynamic_iota, dtype=dtype, iota_dimension=integer),
     "hlo.dynamic_pad": call(data_movement.dynamic_pad),
     "hlo.dynamic_reshape": call(data_movement.dynamic_reshape),
     "hlo.dynamic_slice": call(data_movement.dynamic_slice, slice_sizes=ints),
     "hlo.dynamic_update_slice": call(data_movement.dynamic_update_slice),
+    "hlo.einsum": call(contraction.einsum, einsum_config=OpReader.string, dtype=dtype),
     "hlo.fft": call(spectral.fft, fft_type=enum, fft_length=ints),
     "hlo.gather": call(
         indexing.gather, dimension_numbers=OpReader.gather_numbers, slice_sizes=ints
@@ -302,10 +308,9 @@ OPERATIONS: dict[str, Builder] = {
     "hlo.rng": _rng,
     "hlo.rng_bit_generator": _rng_bit_generator,
     "hlo.set_dimension_size": call(data_movement.set_dimension_size, dimension=integer),
-    "hlo.slice": call(
-        data_movement.slice_, start_indices=ints, limit_indices=ints, strides=ints
-    ),
+    "hlo.slice": call(data_movement.slice_, start_indices=ints, limit_indices=ints, strides=ints),
     "hlo.top_k": _top_k,
+    "hlo.torch_index_select": call(indexing.torch_index_select, dim=integer, batch_dims=integer),
     "hlo.transpose": call(data_movement.transpose, permutation=ints),
     "hlo.triangular_solve": call(
         linear_algebra.triangular_solve,
@@ -315,6 +320,7 @@ OPERATIONS: dict[str, Builder] = {
         transpose_a=enum,
     ),
     "hlo.tuple": _tuple,
+    "hlo.unary_einsum": call(contraction.einsum, einsum_config=OpReader.string, dtype=dtype),
     "hlo.uniform_dequantize": _uniform_dequantize,
     "hlo.uniform_quantize": _uniform_quantize,
 }

@@ -1,4 +1,6 @@
-"""Blocks of a module prepared for evaluation: attributes read once, values numbered, lifetimes known."""
+"""Blocks of a module prepared for evaluation: attributes read once, values numbered, lifetimes
+known.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ Execute = Callable[[Frame, Sequence[Any]], Sequence[Any]]
 
 @dataclass(frozen=True)
 class Step:
-    """One operation: reads operands from the frame, writes results to it, forgets what nobody reads again."""
+    """One operation: reads operands from the frame, writes results to it, forgets what nobody reads
+    again.
+    """
 
     execute: Execute
     operands: tuple[int, ...]
@@ -30,8 +34,9 @@ class Step:
 class Block:
     """A straight line of steps.
 
-    `operation` names the one operation a block consists of, if it is that of its first two arguments in order.
-    `scalar` says that every value is a rank-0 tensor and every operation elementwise.
+    `operation` names the one operation a block consists of, if it is that of its first two
+    arguments in order. `scalar` says that every value is a rank-0 tensor and every operation
+    elementwise.
     """
 
     arguments: tuple[int, ...]
@@ -55,7 +60,9 @@ class Block:
 
 
 class RegionComputation:
-    """A region of a running function as a computation: elementwise on whole arrays where the block allows."""
+    """A region of a running function as a computation: elementwise on whole arrays where the block
+    allows.
+    """
 
     def __init__(self, block: Block, frame: Frame) -> None:
         self._block = block
@@ -79,7 +86,9 @@ class RegionComputation:
 
 @dataclass
 class Function:
-    """A function of a module: its body, the size of its frame, and its argument and result types."""
+    """A function of a module: its body, the size of its frame, and its argument and result
+    types.
+    """
 
     name: str
     body: Block

@@ -41,7 +41,10 @@ def uniform_dequantize(operand: Array, *, quantization: UniformQuantization) -> 
 
 
 def uniform_quantize(operand: Array, *, quantization: UniformQuantization) -> Array:
-    """round_nearest_even(operand / scale) + zero_point, clamped to the storage range; NaN takes the zero point."""
+    """round_nearest_even(operand / scale) + zero_point, clamped to the storage range.
+
+    NaN takes the zero point.
+    """
     scales, zero_points = quantization.parameters(operand.ndim)
     with np.errstate(all="ignore"):
         steps = np.rint(widen(operand) / scales)

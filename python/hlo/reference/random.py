@@ -1,7 +1,8 @@
 """rng_bit_generator, bit-exact with XLA, and rng.
 
-Counter-based generators of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011, with XLA's arrangement of
-counters and outputs, which the specification leaves to the implementation.
+Counter-based generators of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011,
+with XLA's arrangement of counters and outputs, which the specification leaves to the
+implementation.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ def _counters(start: Array, count: int) -> Array:
 
 
 def _split_dimension(shape: Sequence[int]) -> int:
-    """The dimension along which Threefry's two outputs alternate: the first even one, else the first largest."""
+    """The dimension along which Threefry's two outputs alternate: the first even one, else the
+    first largest.
+    """
     for dimension, extent in enumerate(shape):
         if extent % 2 == 0:
             return dimension
@@ -137,8 +140,9 @@ def rng_bit_generator(
 ) -> tuple[Array, Array]:
     """The advanced state and uniformly random bits.
 
-    `initial_state` is two or, for PHILOX, three uint64: the key, then the counter. DEFAULT is Philox, as on XLA's CPU. Types
-    narrower than 32 bits take the low bits of a 32-bit output; floats take the bits as they are.
+    `initial_state` is two or, for PHILOX, three uint64: the key, then the counter. DEFAULT is
+    Philox, as on XLA's CPU. Types narrower than 32 bits take the low bits of a 32-bit output;
+    floats take the bits as they are.
     """
     state = np.asarray(initial_state, _U64)
     bits = bit_width(dtype)

@@ -1,8 +1,8 @@
 """reduce, reduce_window, select_and_scatter, map and scan.
 
-The specification leaves the order of a reduction open (any in-order binary tree). Here it is the balanced tree of
-neighbours, whose rounding error grows with the logarithm of the extent; sums and products of floats are accumulated in
-wide precision and rounded once.
+The specification leaves the order of a reduction open (any in-order binary tree). Here it is the
+balanced tree of neighbours, whose rounding error grows with the logarithm of the extent; sums and
+products of floats are accumulated in wide precision and rounded once.
 """
 
 from __future__ import annotations
@@ -45,13 +45,17 @@ def reduce(
     *,
     dimensions: Sequence[int],
 ) -> tuple[Array, ...]:
-    """Inputs, of one shape, folded along `dimensions` by `body`, each with its scalar initial value."""
+    """Inputs, of one shape, folded along `dimensions` by `body`, each with its scalar initial
+    value.
+    """
     axes = tuple(sorted(dimensions))
     kept = [d for d in range(inputs[0].ndim) if d not in axes]
     shape = tuple(inputs[0].shape[d] for d in kept)
     count = math.prod(inputs[0].shape[d] for d in axes)
     if count == 0 or 0 in shape:
-        return tuple(np.full(shape, init, x.dtype) for x, init in zip(inputs, init_values, strict=True))
+        return tuple(
+            np.full(shape, init, x.dtype) for x, init in zip(inputs, init_values, strict=True)
+        )
     ufunc = _accumulates_wide(body, inputs)
     if ufunc is not None:
         with np.errstate(all="ignore"):
@@ -75,13 +79,15 @@ def scan(
     body: Callable[..., Sequence[Array]],
     *,
     dimension: int,
+    steps: int,
     is_reverse: bool = False,
 ) -> tuple[Array, ...]:
-    """Outputs of `body` at each step along `dimension`, stacked, then the final carries.
+    """Outputs of `body` at each of `steps` (at least one) along `dimension`, stacked, then the
+    final carries.
 
-    `body` takes a slice of each input, without `dimension`, and the carries; it returns outputs, then new carries.
+    `body` takes a slice of each input, without `dimension`, and the carries; it returns outputs,
+    then new carries.
     """
-    steps = inputs[0].shape[dimension]
     order = range(steps - 1, -1, -1) if is_reverse else range(steps)
     carries = list(inits)
     outputs: list[list[Array]] = []
@@ -144,7 +150,10 @@ def reduce_window(
     window_dilations: Sequence[int] | None = None,
     padding: Sequence[Sequence[int]] | None = None,
 ) -> tuple[Array, ...]:
-    """Each window of the padded, dilated inputs folded by `body`; padding and holes hold the initial value."""
+    """Each window of the padded, dilated inputs folded by `body`.
+
+    Padding and holes hold the initial value.
+    """
     rank = inputs[0].ndim
     ones = [1] * rank
     strides = list(window_strides or ones)
@@ -175,7 +184,9 @@ def reduce_window(
         (leaf_input,) = (widen(x) for x in padded)
         total = widen(starts[0])
         with np.errstate(all="ignore"):
-            for (leaf,) in _window_leaves([leaf_input], window_dimensions, strides, dilations, shape):
+            for (leaf,) in _window_leaves(
+                [leaf_input], window_dimensions, strides, dilations, shape
+            ):
                 total = ufunc(total, leaf)
         return (round_to(total, inputs[0].dtype),)
     leaves = _window_leaves(padded, window_dimensions, strides, dilations, shape)
@@ -193,7 +204,8 @@ def select_and_scatter(
     window_strides: Sequence[int] | None = None,
     padding: Sequence[Sequence[int]] | None = None,
 ) -> Array:
-    """The initial value everywhere, with each element of `source` combined in where `select` chose in its window.
+    """The initial value everywhere, with each element of `source` combined in where `select` chose
+    in its window.
 
     `select(a, b)` holds where a is kept over b; padding is never chosen.
     """

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from hlo.reference import reduction, sorting
 from hlo.reference.indexing import scatter
 from hlo.reference.op_reader import OpReader
@@ -106,29 +108,32 @@ def _map(reader: OpReader, regions: Sequence[Block]) -> Execute:
 def _scan(reader: OpReader, regions: Sequence[Block]) -> Execute:
     dimension = reader.integer("dimension")
     is_reverse = reader.boolean("is_reverse")
-    carries = len(regions[0].arguments)
+    segments = reader.ints("operandSegmentSizes")
+    if segments is None:
+        raise reader.unsupported("expected operandSegmentSizes")
+    count = segments[0]
+    steps = reader.integer_or("scan_dim_size", -1)
+    results = len(reader.op.results)
 
     def execute(frame: Frame, operands: Sequence[Any]) -> Sequence[Any]:
-        count = scan_input_count(reader)
-        if carries != len(operands):
-            raise reader.unsupported(f"expected {len(operands)} body arguments, found {carries}")
+        extent = operands[0].shape[dimension] if count else steps
+        inits = operands[count:]
+        if extent == 0:
+            empty = [
+                np.zeros(reader.result_shape(index=index), reader.result_dtype(index=index))
+                for index in range(results - len(inits))
+            ]
+            return (*empty, *inits)
         return reduction.scan(
             operands[:count],
-            operands[count:],
+            inits,
             lambda *values: regions[0].run(frame, values),
             dimension=dimension,
+            steps=extent,
             is_reverse=is_reverse,
         )
 
     return execute
-
-
-def scan_input_count(reader: OpReader) -> int:
-    """Number of operands that are scanned over; the rest start the carries."""
-    if reader.has("operandSegmentSizes"):
-        segments = reader.ints("operandSegmentSizes") or (0,)
-        return segments[0]
-    raise reader.unsupported("expected operandSegmentSizes")
 
 
 def _while(reader: OpReader, regions: Sequence[Block]) -> Execute:
@@ -166,10 +171,17 @@ def _case(reader: OpReader, regions: Sequence[Block]) -> Execute:
 
 def _fusion(reader: OpReader, regions: Sequence[Block]) -> Execute:
     del reader
-    return lambda frame, operands: regions[0].run(frame, operands)
+    return regions[0].run
+
+
+def _async_start(reader: OpReader, regions: Sequence[Block]) -> Execute:
+    """The future is the tuple of results: one process has nothing to wait for."""
+    del reader
+    return lambda frame, operands: (tuple(regions[0].run(frame, operands)),)
 
 
 REGION_OPERATIONS: dict[str, RegionBuilder] = {
+    "hlo.async_start": _async_start,
     "hlo.case": _case,
     "hlo.fusion": _fusion,
     "hlo.if": _if,

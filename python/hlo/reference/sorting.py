@@ -12,7 +12,9 @@ from hlo.reference.element_types import BOOL, Array, is_float, storage_type
 
 
 def _interleave(inputs: Sequence[Array]) -> list[Array]:
-    """Comparator arguments: left and right of each input, in turn, for inputs given as all left, then all right."""
+    """Comparator arguments: left and right of each input, in turn, for inputs given as all left,
+    then all right.
+    """
     half = len(inputs) // 2
     return [x for pair in zip(inputs[:half], inputs[half:], strict=True) for x in pair]
 
@@ -28,9 +30,11 @@ def _less(rows: Sequence[Array], lhs: Array, rhs: Array, comparator: Computation
 def _merge_positions(
     rows: Sequence[Array], order: Array, width: int, comparator: Computation
 ) -> Array:
-    """For each element of runs of `width` sorted ones, its position after neighbouring runs are merged, stably.
+    """For each element of runs of `width` sorted ones, its position after neighbouring runs are
+    merged, stably.
 
-    An element moves past the elements of the sibling run that come before it, counted by binary search.
+    An element moves past the elements of the sibling run that come before it, counted by binary
+    search.
     """
     count = order.shape[1]
     index = np.arange(count)
@@ -45,7 +49,8 @@ def _merge_positions(
         active = low < high
         middle = np.where(active, (low + high) // 2, 0)
         other = np.take_along_axis(order, middle, axis=1)
-        # A right element passes left ones that are not after it; a left one passes right ones strictly before it.
+        # A right element passes left ones that are not after it; a left one passes right ones
+        # strictly before it.
         first = np.where(in_right, order, other)
         second = np.where(in_right, other, order)
         before = _less(rows, first, second, comparator)
@@ -57,7 +62,9 @@ def _merge_positions(
 
 
 def _sorted_order(rows: Sequence[Array], comparator: Computation) -> Array:
-    """Per row, the stable permutation that sorts it: a bottom-up merge sort, each level a few comparator calls."""
+    """Per row, the stable permutation that sorts it: a bottom-up merge sort, each level a few
+    comparator calls.
+    """
     shape = rows[0].shape
     order = np.broadcast_to(np.arange(shape[1]), shape).copy()
     width = 1
@@ -73,9 +80,11 @@ def _sorted_order(rows: Sequence[Array], comparator: Computation) -> Array:
 def sort(
     inputs: Sequence[Array], comparator: Computation, *, dimension: int = -1, is_stable: bool = True
 ) -> tuple[Array, ...]:
-    """Inputs, of one shape, reordered together along `dimension` so that `comparator` holds for no later, earlier pair.
+    """Inputs, of one shape, reordered together along `dimension` so that `comparator` holds for no
+    later, earlier pair.
 
-    `comparator` takes, for each input, a left and a right element. The order is stable whatever `is_stable` says.
+    `comparator` takes, for each input, a left and a right element. The order is stable whatever
+    `is_stable` says.
     """
     del is_stable
     moved = [np.moveaxis(x, dimension, -1) for x in inputs]
@@ -85,12 +94,16 @@ def sort(
     rows = [np.ascontiguousarray(x).reshape(-1, shape[-1]) for x in moved]
     order = _sorted_order(rows, comparator)
     return tuple(
-        np.moveaxis(np.take_along_axis(x, order, axis=1).reshape(shape), -1, dimension) for x in rows
+        np.moveaxis(np.take_along_axis(x, order, axis=1).reshape(shape), -1, dimension)
+        for x in rows
     )
 
 
-def top_k(operand: Array, *, k: int, index_dtype: np.dtype[np.signedinteger] | None = None) -> tuple[Array, Array]:
-    """The k largest elements along the last dimension, in descending order, and their indices (int32).
+def top_k(
+    operand: Array, *, k: int, index_dtype: np.dtype[np.signedinteger] | None = None
+) -> tuple[Array, Array]:
+    """The k largest elements along the last dimension, in descending order, and their indices
+    (int32).
 
     Floats are in total order, so a positive NaN is the largest; equal elements keep their order.
     """

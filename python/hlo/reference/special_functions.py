@@ -27,8 +27,8 @@ def _scipy_special() -> ModuleType:
         return importlib.import_module("scipy.special")
     except ImportError as error:
         raise MissingExtraError(
-            "the reference evaluator computes special functions with SciPy, which is not installed; "
-            "run `pip install 'hlo[test]'`"
+            "the reference evaluator computes special functions with SciPy, which is not "
+            "installed; run `pip install 'hlo[test]'`"
         ) from error
 
 
@@ -91,7 +91,9 @@ def bessel_i1e(operand: Array) -> Array:
 
 
 def _next_after_bits(x: Array, y: Array) -> Array:
-    """The neighbour of x toward y by stepping the bit pattern, for types NumPy has no nextafter of."""
+    """The neighbour of x toward y by stepping the bit pattern, for types NumPy has no nextafter
+    of.
+    """
     bits = np.dtype(f"u{x.dtype.itemsize}")
     sign_bit = bits.type(1 << (_magnitude_bits(x.dtype)))
     wide_x, wide_y = widen(x), widen(y)

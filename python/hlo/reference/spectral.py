@@ -10,9 +10,11 @@ from hlo.reference.element_types import Array, complex_type, extend, is_complex,
 
 
 def fft(operand: Array, *, fft_type: str, fft_length: Sequence[int]) -> Array:
-    """FFT, IFFT (scaled by 1/n), RFFT of real numbers, or IRFFT back to them, of lengths `fft_length`.
+    """FFT, IFFT (scaled by 1/n), RFFT of real numbers, or IRFFT back to them, of lengths
+    `fft_length`.
 
-    IRFFT reads fft_length[-1] / 2 + 1 elements of the last dimension, and only the real part of those that must be real.
+    IRFFT reads fft_length[-1] / 2 + 1 elements of the last dimension, and only the real part of
+    those that must be real.
     """
     lengths = [int(length) for length in fft_length]
     axes = tuple(range(operand.ndim - len(lengths), operand.ndim))

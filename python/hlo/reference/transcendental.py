@@ -1,4 +1,6 @@
-"""Elementwise elementary functions of floats and complex numbers, correct to the last place of the result type."""
+"""Elementwise elementary functions of floats and complex numbers, correct to the last place of the
+result type.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ def exponential_minus_one(operand: Array) -> Array:
 
 
 def log(operand: Array) -> Array:
-    """Natural logarithm; the principal branch of complex numbers. Subnormal operands are not flushed."""
+    """Natural logarithm.
+
+    The principal branch of complex numbers. Subnormal operands are not flushed.
+    """
     return rounded_extended(np.log, operand)
 
 
@@ -136,14 +141,10 @@ def rsqrt(operand: Array) -> Array:
     return rounded_extended(reciprocal, operand)
 
 
-def _complex_cbrt(z: Array) -> Array:
-    return np.asarray(np.power(z, z.real.dtype.type(1) / 3))
-
-
 def cbrt(operand: Array) -> Array:
     """Cube root; the principal one of complex numbers."""
     if is_complex(operand.dtype):
-        return rounded_extended(_complex_cbrt, operand)
+        return rounded_extended(complex_functions.cube_root, operand)
     return rounded_extended(np.cbrt, operand)
 
 
