@@ -39,3 +39,7 @@ class MissingExtraError(CompileError):
 
 class ArgumentError(CompileError, TypeError, ValueError):
     """Arguments of a call that do not fit the compiled program's signature."""
+
+
+class ExecutionError(RuntimeError):
+    """A compiled program that failed while it ran."""

@@ -1,0 +1,1 @@
+"""Compiled programs: native code, its cache, and calling it."""

@@ -1,0 +1,179 @@
+"""The native runtime, typed: machine code from the llvm dialect, and programs to call with arrays.
+
+The contract of generated code with the runtime is ``runtime/kernel_abi.h``. All functions here may
+be called from any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hlo.diagnostics import ArgumentError, CompileError, ExecutionError
+from hlo_native import _runtime
+
+Executable = _runtime.Executable
+Library = _runtime.Library
+CallState = _runtime.CallState
+
+ABI_VERSION = _runtime.ABI_VERSION
+ENTRY_POINT = "hlo_main"
+
+FRAME_OFFSETS = {"args": 8, "results": 16, "arena": 24, "runtime": 32, "constants": 40}
+"""Byte offsets of the pointers in ``HloCallFrame``."""
+
+FAST_PASSES = (
+    "function(early-cse,loop-simplify,lcssa,loop-mssa(loop-rotate,licm),early-cse,simplifycfg)"
+)
+"""LLVM passes for kernels whose MLIR is optimised already: O3's speed in a tenth of its time."""
+
+_runtime.set_error_types(ArgumentError, ExecutionError)
+
+register_llvm_translation = _runtime.register_llvm_translation
+hardware_threads = _runtime.hardware_threads
+host_cpu = _runtime.host_cpu
+host_features = _runtime.host_features
+memory_statistics = _runtime.memory_statistics
+set_cache_limit = _runtime.set_cache_limit
+symbols = _runtime.symbols
+trim_cache = _runtime.trim_cache
+
+
+@dataclass(frozen=True)
+class CodegenOptions:
+    """How to make machine code.
+
+    Attributes:
+        passes: LLVM passes, in the syntax of ``opt -passes=``; an empty string runs none.
+        level: effort of instruction selection and scheduling, 0 to 3.
+        cpu, features, triple: the machine; ``host`` is this one.
+        verify: check the module before and after translation.
+    """
+
+    passes: str = FAST_PASSES
+    level: int = 2
+    cpu: str = "host"
+    features: str = "host"
+    triple: str = "host"
+    verify: bool = True
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What a program takes at one position; a donated argument's memory may become a result."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    donated: bool = False
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a program gives at one position.
+
+    ``donated_argument`` is the index of the donated argument, of the same size in bytes, whose
+    memory the result takes over: generated code then gets the same address for both.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    donated_argument: int | None = None
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A program's arguments and results."""
+
+    arguments: tuple[Argument, ...]
+    results: tuple[Result, ...]
+
+
+def compile_to_object(module: object, options: CodegenOptions | None = None) -> bytes:
+    """Object file of an ``mlir.ir.Module`` of the llvm dialect.
+
+    Modules of distinct contexts may be compiled at the same time on several threads. Their context
+    must have been given to `register_llvm_translation`.
+
+    Raises:
+        CompileError: LLVM cannot translate or compile the module.
+    """
+    o = options or CodegenOptions()
+    try:
+        return _runtime.compile_to_object(
+            module, o.passes, o.level, o.cpu, o.features, o.triple, o.verify
+        )
+    except _runtime.JitError as error:
+        raise CompileError(str(error)) from None
+
+
+def compile_to_assembly(module: object, options: CodegenOptions | None = None) -> str:
+    """Assembly text of an ``mlir.ir.Module`` of the llvm dialect; see `compile_to_object`."""
+    o = options or CodegenOptions()
+    try:
+        return _runtime.compile_to_assembly(
+            module, o.passes, o.level, o.cpu, o.features, o.triple, o.verify
+        )
+    except _runtime.JitError as error:
+        raise CompileError(str(error)) from None
+
+
+def compile_to_llvm_ir(module: object, options: CodegenOptions | None = None) -> str:
+    """LLVM IR text, after the passes, of an ``mlir.ir.Module``; see `compile_to_object`."""
+    o = options or CodegenOptions()
+    try:
+        return _runtime.compile_to_llvm_ir(
+            module, o.passes, o.level, o.cpu, o.features, o.triple, o.verify
+        )
+    except _runtime.JitError as error:
+        raise CompileError(str(error)) from None
+
+
+def load(
+    objects: Sequence[bytes],
+    signature: Signature,
+    *,
+    entry: str = ENTRY_POINT,
+    arena_bytes: int = 0,
+    constants: Sequence[object] = (),
+    threads: int = 0,
+    release_gil: bool = True,
+    name: str = "program",
+) -> Executable:
+    """Links object files into this process and makes them callable.
+
+    Args:
+        objects: object files; together they define everything the entry needs but the runtime.
+        signature: arguments and results of the entry.
+        entry: symbol of type ``HloMainFn``.
+        arena_bytes: size of the memory for temporaries a call gets, 64-byte aligned.
+        constants: arrays that the program reads through its frame, kept alive and not copied.
+        threads: most threads a call uses; 0 for all processors of this process.
+        release_gil: let other Python threads run during a call; costs 50 ns or so.
+        name: for messages.
+
+    Raises:
+        CompileError: a symbol is missing, or an object file is damaged.
+    """
+    try:
+        library = Library(objects)
+        address = library.lookup(entry)
+    except _runtime.JitError as error:
+        raise CompileError(f"cannot load '{name}': {error}") from None
+    return Executable(
+        library,
+        address,
+        [(a.name, a.dtype, a.shape, a.donated) for a in signature.arguments],
+        [
+            (r.dtype, r.shape, -1 if r.donated_argument is None else r.donated_argument)
+            for r in signature.results
+        ],
+        arena_bytes=arena_bytes,
+        constants=constants,
+        threads=threads,
+        release_gil=release_gil,
+        name=name,
+    )

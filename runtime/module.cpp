@@ -1,0 +1,144 @@
+// The Python module `hlo_native._runtime`.
+
+#include "allocator.h"
+#include "executable.h"
+#include "jit.h"
+#include "runtime.h"
+#include "symbols.h"
+#include "thread_pool.h"
+
+#include "mlir-c/Bindings/Python/Interop.h"
+#include "mlir-c/RegisterEverything.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+using namespace hlo::runtime;
+
+namespace {
+
+MlirOperation operationOf(nb::handle object) {
+  nb::object operation = nb::getattr(object, "operation", nb::borrow(object));
+  nb::object capsule = nb::getattr(operation, MLIR_PYTHON_CAPI_PTR_ATTR, nb::none());
+  if (!PyCapsule_CheckExact(capsule.ptr()))
+    throw nb::type_error("expected an mlir.ir.Module or Operation");
+  MlirOperation result = mlirPythonCapsuleToOperation(capsule.ptr());
+  if (mlirOperationIsNull(result))
+    throw nb::python_error();
+  return result;
+}
+
+std::string compileReleased(nb::handle module, const std::string &passes, int codegenLevel, const std::string &triple,
+                            const std::string &cpu, const std::string &features, bool verify, Output output) {
+  MlirOperation operation = operationOf(module);
+  CompileOptions options{passes, codegenLevel, triple, cpu, features, verify};
+  nb::gil_scoped_release release;
+  return compile(operation, options, output);
+}
+
+/// State of a call without an executable: lets tests and tools call runtime functions by address.
+class CallState {
+public:
+  explicit CallState(int threads) : runtime(threads > 0 ? threads : hardwareThreads()) {}
+  uint64_t address() const { return reinterpret_cast<uint64_t>(&runtime); }
+  std::string error() const { return runtime.failed ? runtime.error : ""; }
+
+private:
+  HloRuntime runtime;
+};
+
+template <Output output> auto compiler() {
+  return [](nb::handle module, const std::string &passes, int codegenLevel, const std::string &cpu,
+            const std::string &features, const std::string &triple, bool verify) {
+    const std::string text = compileReleased(module, passes, codegenLevel, triple, cpu, features, verify, output);
+    if constexpr (output == Output::Object)
+      return nb::bytes(text.data(), text.size());
+    else
+      return nb::str(text.data(), text.size());
+  };
+}
+
+template <Output output> void defineCompiler(nb::module_ &module, const char *name, const char *doc) {
+  module.def(name, compiler<output>(), nb::arg("module"), nb::arg("passes") = "", nb::arg("codegen_level") = 2,
+             nb::arg("cpu") = "host", nb::arg("features") = "host", nb::arg("triple") = "host",
+             nb::arg("verify") = true, doc);
+}
+
+void defineJit(nb::module_ &module) {
+  nb::exception<JitError>(module, "JitError", PyExc_RuntimeError);
+  module.def(
+      "register_llvm_translation",
+      [](nb::handle context) {
+        nb::object capsule = nb::getattr(context, MLIR_PYTHON_CAPI_PTR_ATTR, nb::none());
+        if (!PyCapsule_CheckExact(capsule.ptr()))
+          throw nb::type_error("expected an mlir.ir.Context");
+        mlirRegisterAllLLVMTranslations(mlirPythonCapsuleToContext(capsule.ptr()));
+      },
+      nb::arg("context"), "Lets modules of this context be translated to LLVM IR.");
+  defineCompiler<Output::Object>(module, "compile_to_object", "Object file of a module of the llvm dialect.");
+  defineCompiler<Output::Assembly>(module, "compile_to_assembly", "Assembly text of a module of the llvm dialect.");
+  defineCompiler<Output::LlvmIr>(module, "compile_to_llvm_ir", "LLVM IR text of a module of the llvm dialect.");
+  module.def("host_triple", &hostTriple);
+  module.def("host_cpu", &hostCpu);
+  module.def("host_features", &hostFeatures);
+
+  nb::class_<Library>(module, "Library", "Object files linked into this process; frees their code when it dies.")
+      .def(
+          "__init__",
+          [](Library *self, const std::vector<nb::bytes> &objects) {
+            std::vector<std::string_view> views;
+            for (const nb::bytes &object : objects)
+              views.emplace_back(object.c_str(), object.size());
+            new (self) Library(views);
+          },
+          nb::arg("objects"))
+      .def("lookup", &Library::lookup, nb::arg("name"), nb::call_guard<nb::gil_scoped_release>(),
+           "Address of a symbol; JitError if it, or one the library needs, cannot be resolved.");
+}
+
+void defineMemory(nb::module_ &module) {
+  module.def("trim_cache", &trimCache, "Gives all cached result and arena memory back to the system.");
+  module.def("set_cache_limit", &setCacheLimit, nb::arg("bytes"), "Upper bound of the memory kept for reuse.");
+  module.def("memory_statistics", [] {
+    const AllocatorStatistics statistics = allocatorStatistics();
+    nb::dict result;
+    result["bytes_in_use"] = statistics.bytesInUse;
+    result["bytes_cached"] = statistics.bytesCached;
+    result["cache_limit"] = statistics.cacheLimit;
+    result["system_allocations"] = statistics.systemAllocations;
+    return result;
+  });
+}
+
+} // namespace
+
+NB_MODULE(_runtime, module) {
+  module.doc() = "The runtime of hlo: native compilation, executables, memory, threads, vendor libraries.";
+  PyTypeObject *executable = makeExecutableType();
+  if (!executable)
+    throw nb::python_error();
+  module.attr("Executable") = nb::steal(reinterpret_cast<PyObject *>(executable));
+  module.attr("ABI_VERSION") = HLO_ABI_VERSION;
+  module.def(
+      "set_error_types",
+      [](nb::handle argumentError, nb::handle executionError) {
+        setErrorTypes(argumentError.ptr(), executionError.ptr());
+      },
+      nb::arg("argument_error"), nb::arg("execution_error"), "Exception classes that calls raise.");
+  defineJit(module);
+  defineMemory(module);
+  module.def("hardware_threads", &hardwareThreads, "Processors this process may use.");
+  module.def("symbols", [] {
+    nb::dict result;
+    for (const auto &[name, address] : runtimeSymbols())
+      result[name] = reinterpret_cast<uint64_t>(address);
+    return result;
+  });
+  nb::class_<CallState>(module, "CallState",
+                        "A runtime handle (`HloRuntime`) for calling runtime functions by address.")
+      .def(nb::init<int>(), nb::arg("threads") = 0)
+      .def_prop_ro("address", &CallState::address)
+      .def_prop_ro("error", &CallState::error);
+}
