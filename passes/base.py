@@ -1,9 +1,9 @@
 """What a pass is.
 
-A pass is a frozen dataclass: its fields are the options that `hlo-opt --my-pass='key=value'` takes, its docstring says what
-IR it needs, what it guarantees, and shows IR before `==>` after. One pass is one file of the same name:
-`class FuseLoops` in `fuse_loops.py` is `--fuse-loops`.
-"""
+A pass is a frozen dataclass: its fields are the options that `hlo-opt --my-pass='key=value'` takes,
+    its docstring says what
+IR it needs, what it guarantees, and shows IR before `==>` after. One pass is one file of the same
+name: `class FuseLoops` in `fuse_loops.py` is `--fuse-loops`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ class Pass(abc.ABC):
             field = known.get(key.replace("_", "-"))
             if field is None:
                 offered = ", ".join(known) or "none"
-                raise PassOptionError(f"pass {cls.name!r} has no option {key!r}; its options are: {offered}")
+                raise PassOptionError(
+                    f"pass {cls.name!r} has no option {key!r}; its options are: {offered}"
+                )
             values[field.name] = _convert(cls.name, key, text, hints[field.name])
         try:
             return cls(**values)
@@ -105,7 +107,9 @@ def _convert(pass_name: str, key: str, text: str, hint: Any) -> Any:
         item = typing.get_args(hint)[0]
         return tuple(_convert(pass_name, key, part, item) for part in text.split(",") if part)
     if origin is typing.Literal:
-        return _convert_choice(pass_name, key, text, {str(choice): choice for choice in typing.get_args(hint)})
+        return _convert_choice(
+            pass_name, key, text, {str(choice): choice for choice in typing.get_args(hint)}
+        )
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return _convert_choice(pass_name, key, text, {str(member.value): member for member in hint})
     if hint is bool:
@@ -130,7 +134,8 @@ def _convert_optional(pass_name: str, key: str, text: str, choices: tuple[Any, .
 def _convert_choice(pass_name: str, key: str, text: str, choices: dict[str, Any]) -> Any:
     if text not in choices:
         raise PassOptionError(
-            f"option {key!r} of pass {pass_name!r}: expected one of {', '.join(choices)}, found {text!r}"
+            f"option {key!r} of pass {pass_name!r}: expected one of {', '.join(choices)}, found "
+            f"{text!r}"
         )
     return choices[text]
 
@@ -141,4 +146,6 @@ def _convert_boolean(pass_name: str, key: str, text: str) -> bool:
         return True
     if lowered in _FALSE:
         return False
-    raise PassOptionError(f"option {key!r} of pass {pass_name!r}: expected true or false, found {text!r}")
+    raise PassOptionError(
+        f"option {key!r} of pass {pass_name!r}: expected true or false, found {text!r}"
+    )

@@ -1,8 +1,8 @@
 """Passes of upstream MLIR by name.
 
-Which operation a pass is anchored on is not recorded in the bindings, so each candidate nesting is parsed in turn and the
-first that MLIR accepts is kept. A pipeline is thus never run with a pass on the wrong anchor, which would end the process.
-"""
+Which operation a pass is anchored on is not recorded in the bindings, so each candidate nesting is
+parsed in turn and the first that MLIR accepts is kept. A pipeline is thus never run with a pass on
+the wrong anchor, which would end the process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _UNKNOWN = "does not refer to a registered pass"
 
 @dataclasses.dataclass(frozen=True)
 class UpstreamPass:
-    """An upstream pass, such as `canonicalize`, or a nested pipeline such as `func.func(canonicalize,cse)`."""
+    """An upstream pass, such as `canonicalize`, or a nested pipeline such as
+    `func.func(canonicalize,cse)`.
+    """
 
     name: str
     options: str = ""
@@ -34,7 +36,8 @@ class UpstreamPass:
         return f"{self.name}{{{self.options}}}" if self.options else self.name
 
     def run(self, module: ir.Module) -> bool:
-        """Runs the pass with the nesting it needs. MLIR does not say whether anything changed: always True.
+        """Runs the pass with the nesting it needs. MLIR does not say whether anything changed:
+        always True.
 
         Raises:
             CompileError: the pass failed; the message holds MLIR's diagnostics.
@@ -69,5 +72,8 @@ def nested_pipeline(name: str, options: str = "") -> str:
                 return pipeline
     first = refusals[0]
     if _UNKNOWN in first:
-        raise CompileError(f"there is no pass {name!r}, in hlo or upstream; `hlo-opt --list-passes` lists those of hlo")
+        raise CompileError(
+            f"there is no pass {name!r}, in hlo or upstream; `hlo-opt --list-passes` lists those "
+            f"of hlo"
+        )
     raise CompileError(f"cannot use upstream pass {element!r}: {first}")

@@ -15,15 +15,16 @@ from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
 
 _EPILOG = """\
-Passes run in this order: those of --compile-to, those of --pass-pipeline, then --PASS options as they stand. A pass's own
-options go in quotes:
+Passes run in this order: those of --compile-to, those of --pass-pipeline, then --PASS options as
+they stand. A pass's own options go in quotes:
 
   hlo-opt --simplify --fuse='max-ops=10' model.mlir
   hlo-opt --pass-pipeline='simplify,fuse{max-ops=10},canonicalize' model.mlir
   hlo-opt --compile-to=fused model.mlir -o fused.mlir
   jax_program | hlo-opt --compile-to=simplified --print-ir-after=simplify
 
-The input is hlo or StableHLO, text or bytecode. Exit status: 0 success, 1 the program or a pass failed, 2 bad usage."""
+The input is hlo or StableHLO, text or bytecode. Exit status: 0 success, 1 the program or a pass
+failed, 2 bad usage."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -77,22 +78,43 @@ def _parser() -> argparse.ArgumentParser:
         usage="hlo-opt [options] [--PASS[='key=value ...']]... [input]",
     )
     add = parser.add_argument
-    add("input", nargs="?", default="-", help="a program: .mlir text or bytecode; standard input by default")
-    add("-o", dest="output", default="-", metavar="FILE", help="where to write; standard output by default")
+    add(
+        "input",
+        nargs="?",
+        default="-",
+        help="a program: .mlir text or bytecode; standard input by default",
+    )
+    add(
+        "-o",
+        dest="output",
+        default="-",
+        metavar="FILE",
+        help="where to write; standard output by default",
+    )
     add("--emit-bytecode", action="store_true", help="write MLIR bytecode instead of text")
     add("--generic", action="store_true", help="print operations in generic form")
     add("--locations", action="store_true", help="print locations")
-    add("--elide-elements", type=int, metavar="N", help="leave out constants of more than N elements")
+    add(
+        "--elide-elements",
+        type=int,
+        metavar="N",
+        help="leave out constants of more than N elements",
+    )
 
     group = parser.add_argument_group("passes")
     group.add_argument("--pass-pipeline", metavar="TEXT", help="passes as text: 'a,b{key=value}'")
     group.add_argument(
         "--compile-to",
         metavar="PHASE",
-        help="the compiler's own passes up to a phase: " + ", ".join(phase.label for phase in Phase),
+        help="the compiler's own passes up to a phase: "
+        + ", ".join(phase.label for phase in Phase),
     )
-    group.add_argument("--list-passes", action="store_true", help="print every pass with its options, and exit")
-    group.add_argument("--show-pipeline", action="store_true", help="print the passes that would run, and exit")
+    group.add_argument(
+        "--list-passes", action="store_true", help="print every pass with its options, and exit"
+    )
+    group.add_argument(
+        "--show-pipeline", action="store_true", help="print the passes that would run, and exit"
+    )
     group.add_argument(
         "--disable-pass",
         action="append",
@@ -110,10 +132,18 @@ def _parser() -> argparse.ArgumentParser:
             metavar="PASS",
             help=f"print the program {when} a pass, on standard error",
         )
-    watch.add_argument("--print-ir-after-all", action="store_true", help="print it after every pass")
-    watch.add_argument("--print-ir-after-change", action="store_true", help="print it after passes that change it")
-    watch.add_argument("--dump-dir", type=Path, metavar="DIR", help="write the program after each pass to files")
-    watch.add_argument("--timing", action="store_true", help="print how long each pass took, on standard error")
+    watch.add_argument(
+        "--print-ir-after-all", action="store_true", help="print it after every pass"
+    )
+    watch.add_argument(
+        "--print-ir-after-change", action="store_true", help="print it after passes that change it"
+    )
+    watch.add_argument(
+        "--dump-dir", type=Path, metavar="DIR", help="write the program after each pass to files"
+    )
+    watch.add_argument(
+        "--timing", action="store_true", help="print how long each pass took, on standard error"
+    )
 
     checks = parser.add_argument_group("checks")
     checks.add_argument(
@@ -123,10 +153,14 @@ def _parser() -> argparse.ArgumentParser:
         help="run the verifier after each pass that changed something (default)",
     )
     checks.add_argument(
-        "--check-changed", action="store_true", help="check what each pass says about having changed the program"
+        "--check-changed",
+        action="store_true",
+        help="check what each pass says about having changed the program",
     )
     checks.add_argument(
-        "--split-input-file", action="store_true", help="treat the parts between `// -----` lines as programs"
+        "--split-input-file",
+        action="store_true",
+        help="treat the parts between `// -----` lines as programs",
     )
     checks.add_argument(
         "--verify-diagnostics",
@@ -136,7 +170,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _split_pass_words(parser: argparse.ArgumentParser, argv: list[str]) -> tuple[list[str], list[str]]:
+def _split_pass_words(
+    parser: argparse.ArgumentParser, argv: list[str]
+) -> tuple[list[str], list[str]]:
     """Separates the tool's own words from `--PASS[=OPTIONS]` words."""
     known = {option for action in parser._actions for option in action.option_strings}  # pyright: ignore[reportPrivateUsage]
     own: list[str] = []

@@ -19,9 +19,10 @@ examples:
   hlo-run model.mlir --spec=model.json --check=reference
   hlo-run model.mlir --seed=0 --time=100
 
-The program is hlo or StableHLO, text or bytecode; its entry is @main. Integers must match exactly; floating point within
-1e-4 relative for f32 and complex64, 1e-9 for f64, 1e-2 for f16, 4e-2 for bf16 unless --rtol or --atol say otherwise.
-Exit status: 0 success and every checked result matches, 1 a mismatch or the program is at fault, 2 bad usage."""
+The program is hlo or StableHLO, text or bytecode; its entry is @main. Integers must match exactly;
+floating point within 1e-4 relative for f32 and complex64, 1e-9 for f64, 1e-2 for f16, 4e-2 for
+bf16 unless --rtol or --atol say otherwise. Exit status: 0 success and every checked result matches,
+1 a mismatch or the program is at fault, 2 bad usage."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hlo-run",
-        description="Compiles a program in the hlo dialect or StableHLO to native code and runs its entry.",
+        description="Compiles a program, in the hlo dialect or StableHLO, and runs it.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -43,27 +44,54 @@ def _parser() -> argparse.ArgumentParser:
     add("--target", default="cpu", help="what to compile for (default: cpu)")
 
     source = parser.add_argument_group("arguments of the program, one of")
-    source.add_argument("--args", type=Path, metavar="FILE", help=".npz with arg0, arg1, ..., or .npy with the only one")
+    source.add_argument(
+        "--args",
+        type=Path,
+        metavar="FILE",
+        help=".npz with arg0, arg1, ..., or .npy with the only one",
+    )
     source.add_argument(
         "--arg",
         action="append",
         default=[],
         metavar="LITERAL",
-        help="one argument, repeatable: f32[2]=1,2 (one value fills) or dense<[1.0, 2.0]> : tensor<2xf32>",
+        help="one argument, repeatable: f32[2]=1,2 or dense<[1.0, 2.0]> : tensor<2xf32>",
     )
-    source.add_argument("--spec", type=Path, metavar="FILE", help="the program's NAME.json, which tells how to make them")
+    source.add_argument(
+        "--spec",
+        type=Path,
+        metavar="FILE",
+        help="the program's NAME.json, which tells how to make them",
+    )
     source.add_argument("--seed", type=int, help="random arguments of the right shapes and dtypes")
 
     check = parser.add_argument_group("checking and timing")
-    check.add_argument("--check", choices=("reference", "jax"), help="compare with the reference evaluator or XLA:CPU")
-    check.add_argument("--check-results", metavar="N,...", help="check only these results, by position")
-    check.add_argument("--rtol", type=float, help="relative tolerance for floating point, instead of the dtype's")
-    check.add_argument("--atol", type=float, default=0.0, help="absolute error that is always accepted (default: 0)")
-    check.add_argument("--time", type=int, default=0, metavar="N", help="time N runs, in alternation with the peer")
+    check.add_argument(
+        "--check",
+        choices=("reference", "jax"),
+        help="compare with the reference evaluator or XLA:CPU",
+    )
+    check.add_argument(
+        "--check-results", metavar="N,...", help="check only these results, by position"
+    )
+    check.add_argument(
+        "--rtol", type=float, help="relative tolerance for floating point, instead of the dtype's"
+    )
+    check.add_argument(
+        "--atol",
+        type=float,
+        default=0.0,
+        help="absolute error that is always accepted (default: 0)",
+    )
+    check.add_argument(
+        "--time", type=int, default=0, metavar="N", help="time N runs, in alternation with the peer"
+    )
 
     report = parser.add_argument_group("report")
     report.add_argument("--json", action="store_true", help="print one JSON object instead of text")
-    report.add_argument("-o", dest="output", type=Path, metavar="FILE", help="save the results as .npz")
+    report.add_argument(
+        "-o", dest="output", type=Path, metavar="FILE", help="save the results as .npz"
+    )
     parser.add_argument(
         "--option",
         action="append",

@@ -16,8 +16,8 @@ examples:
   hlo-translate --to=portable-artifact --stablehlo-version=1.8.0 model.mlir -o model.bc
   hlo-translate --to=stablehlo-generic --locations - < model.mlir
 
-The input is recognised: hlo or StableHLO, text, MLIR bytecode or a portable artifact. Exit status: 0 success, 1 the
-program cannot be read or written so, 2 bad usage."""
+The input is recognised: hlo or StableHLO, text, MLIR bytecode or a portable artifact. Exit status:
+0 success, 1 the program cannot be read or written so, 2 bad usage."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,9 +44,19 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("input", nargs="?", default="-", help="a program; standard input by default")
     add("--to", choices=TARGETS, default="hlo", help="the form to write (default: hlo)")
-    add("--stablehlo-version", metavar="X.Y.Z", help="the version a portable artifact is for (default: the newest)")
+    add(
+        "--stablehlo-version",
+        metavar="X.Y.Z",
+        help="the version a portable artifact is for (default: the newest)",
+    )
     add("--locations", action="store_true", help="print locations")
-    add("-o", dest="output", default="-", metavar="FILE", help="where to write; standard output by default")
+    add(
+        "-o",
+        dest="output",
+        default="-",
+        metavar="FILE",
+        help="where to write; standard output by default",
+    )
     return parser
 
 

@@ -1,4 +1,5 @@
-"""Every environment variable that `hlo` reads, typed, in one place. docs/env_vars.md is the page for people.
+"""Every environment variable that `hlo` reads, typed, in one place. docs/env_vars.md is the page
+for people.
 
     from hlo import knobs
     knobs.current().threads              # what is in force
@@ -16,7 +17,7 @@ import dataclasses
 import functools
 import os
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,13 @@ class Knobs:
     """The values in force. Field `threads` is the variable `HLO_THREADS`, and so on.
 
     Attributes:
-        threads: threads of an executable that does not say; 0 means one for each CPU the process may use.
+        threads: threads of an executable that does not say; 0 means one for each CPU the process
+            may use.
         cache: keep compiled kernels on disk.
         cache_dir: where they are kept.
         vendor: call vendor libraries for large dots; off generates code for all of them.
-        fast_math: allow rewrites that change results by more than rounding, by default for every compilation.
+        fast_math: allow rewrites that change results by more than rounding, by default for every
+            compilation.
         dump_dir: write the program after every phase, and each kernel, into this folder.
         verify_each: run the verifier after every pass of `hlo.compile`.
         timing: print the seconds of each stage of every compilation on standard error.
@@ -73,7 +76,7 @@ def current() -> Knobs:
 
 
 @contextlib.contextmanager
-def scope(**changes: Any) -> Iterator[Knobs]:
+def scope(**changes: Any) -> Generator[Knobs]:
     """Changes knobs for a block, in this thread or task only.
 
     Raises:

@@ -1,4 +1,6 @@
-"""Arguments for a program that is run from the command line: from files, literals, a specification, or a seed."""
+"""Arguments for a program that is run from the command line: from files, literals, a
+specification, or a seed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from hlo.diagnostics import ArgumentError
 from hlo.ir.constants import to_numpy
 from hlo.ir.types import element_dtype
 
-_LITERAL = re.compile(r"(?P<dtype>\w+(?:<\w+>)?)(?:\[(?P<shape>[\d,\s]*)\])?\s*=\s*(?P<values>.*)", re.S)
+_LITERAL = re.compile(
+    r"(?P<dtype>\w+(?:<\w+>)?)(?:\[(?P<shape>[\d,\s]*)\])?\s*=\s*(?P<values>.*)", re.S
+)
 _TENSOR_TYPE = re.compile(r":\s*tensor<.*>\s*$", re.S)
 _POSITION = re.compile(r"(?:arg_?)?(\d+)")
 _SPECIFICATION_SEED = 20261129
@@ -47,7 +51,9 @@ def entry_types(module: ir.Module, entry: str = "main") -> list[ArgumentType]:
 
 
 def donations(module: ir.Module, entry: str = "main") -> dict[int, int | None]:
-    """The arguments a run may consume, each with the result that takes its memory when the program names one."""
+    """The arguments a run may consume, each with the result that takes its memory when the
+    program names one.
+    """
     attributes = _entry_attributes(module, entry)
     if "arg_attrs" not in attributes:
         return {}
@@ -64,13 +70,17 @@ def donations(module: ir.Module, entry: str = "main") -> dict[int, int | None]:
 def _entry_attributes(module: ir.Module, entry: str) -> Any:
     for view in module.body.operations:
         operation = view.operation
-        if operation.name == "func.func" and ir.StringAttr(operation.attributes["sym_name"]).value == entry:
+        if (
+            operation.name == "func.func"
+            and ir.StringAttr(operation.attributes["sym_name"]).value == entry
+        ):
             return operation.attributes
     raise ArgumentError(f"the program has no function @{entry}")
 
 
 def load_arguments(path: Path) -> list[np.ndarray]:
-    """Arguments from a file: `.npy` holds one; `.npz` holds them as arg0, arg1, ... (or 0, 1, ...), or in file order.
+    """Arguments from a file: `.npy` holds one; `.npz` holds them as arg0, arg1, ... (or 0, 1, ...),
+    or in file order.
 
     Raises:
         ArgumentError: the file cannot be read.
@@ -90,8 +100,8 @@ def load_arguments(path: Path) -> list[np.ndarray]:
 
 
 def parse_literal(text: str, context: ir.Context) -> np.ndarray:
-    """An argument from text: `f32[2,3]=1,2,3,4,5,6`, `i32=7`, `f32[1024]=0.5` (one value fills), or a tensor literal of
-    MLIR, `dense<[1.0, 2.0]> : tensor<2xf32>`.
+    """An argument from text: `f32[2,3]=1,2,3,4,5,6`, `i32=7`, `f32[1024]=0.5` (one value fills), or
+    a tensor literal of MLIR, `dense<[1.0, 2.0]> : tensor<2xf32>`.
 
     Raises:
         ArgumentError: the text is neither, or the number of values does not fit the shape.
@@ -104,7 +114,8 @@ def parse_literal(text: str, context: ir.Context) -> np.ndarray:
     match = _LITERAL.fullmatch(text.strip())
     if match is None:
         raise ArgumentError(
-            f"expected an argument such as `f32[2]=1,2` or `dense<[1.0, 2.0]> : tensor<2xf32>`, found {text!r}"
+            f"expected an argument such as `f32[2]=1,2` or `dense<[1.0, 2.0]> : tensor<2xf32>`, "
+            f"found {text!r}"
         )
     dtype = _named_dtype(match.group("dtype"), context)
     shape = tuple(int(size) for size in (match.group("shape") or "").split(",") if size.strip())
@@ -113,9 +124,11 @@ def parse_literal(text: str, context: ir.Context) -> np.ndarray:
 
 
 def from_specification(path: Path) -> list[np.ndarray]:
-    """Arguments as a `NAME.json` of the benchmark programs describes them, the same on every machine.
+    """Arguments as a `NAME.json` of the benchmark programs describes them, the same on every
+    machine.
 
-    Each has a shape, a dtype, and `values` or a `fill`: `{"constant": v}`, `{"normal": [mean, deviation], "clip": [low, high]}`,
+    Each has a shape, a dtype, and `values` or a `fill`: `{"constant": v}`, `{"normal": [mean,
+        deviation], "clip": [low, high]}`,
     `{"integers": [low, high]}` (both included) or `{"bernoulli": p}`.
 
     Raises:
@@ -134,13 +147,17 @@ def from_specification(path: Path) -> list[np.ndarray]:
 
 
 def from_seed(types: Sequence[ArgumentType], seed: int) -> list[np.ndarray]:
-    """Random arguments: normal for floating point and complex, small non-negative integers, fair booleans."""
+    """Random arguments: normal for floating point and complex, small non-negative integers, fair
+    booleans.
+    """
     return [_random(kind, np.random.default_rng([index, seed])) for index, kind in enumerate(types)]
 
 
-def check_arguments(arguments: Sequence[np.ndarray], types: Sequence[ArgumentType]) -> list[np.ndarray]:
-    """The arguments, if number, shapes and dtypes are those of the program. Files hold ml_dtypes arrays as raw bytes
-    (`|V2`): those are viewed as the dtype expected.
+def check_arguments(
+    arguments: Sequence[np.ndarray], types: Sequence[ArgumentType]
+) -> list[np.ndarray]:
+    """The arguments, if number, shapes and dtypes are those of the program. Files hold ml_dtypes
+    arrays as raw bytes (`|V2`): those are viewed as the dtype expected.
 
     Raises:
         ArgumentError: they are not.
@@ -165,13 +182,17 @@ def _argument_type(index: int, kind: ir.Type) -> ArgumentType:
 
 
 def _named_dtype(name: str, context: ir.Context) -> np.dtype:
-    spelling = {"bool": "i1", "pred": "i1", "c64": "complex<f32>", "c128": "complex<f64>"}.get(name, name)
+    spelling = {"bool": "i1", "pred": "i1", "c64": "complex<f32>", "c128": "complex<f64>"}.get(
+        name, name
+    )
     if re.fullmatch(r"[su]\d+", spelling):
         spelling = {"s": "i", "u": "ui"}[spelling[0]] + spelling[1:]
     try:
         return element_dtype(ir.Type.parse(spelling, context))
     except (ir.MLIRError, ValueError, TypeError) as error:
-        raise ArgumentError(f"expected an element type such as f32, i32, ui8 or c64, found {name!r}") from error
+        raise ArgumentError(
+            f"expected an element type such as f32, i32, ui8 or c64, found {name!r}"
+        ) from error
 
 
 def _filled(text: str, dtype: np.dtype, shape: tuple[int, ...], words: list[str]) -> np.ndarray:

@@ -1,6 +1,7 @@
 """What the command-line tools share: reading, writing, and how errors end a run.
 
-Exit status: 0 for success, 1 when a program is at fault or results differ, 2 for a mistake on the command line.
+Exit status: 0 for success, 1 when a program is at fault or results differ, 2 for a mistake on the
+    command line.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ def write_output(name: str, contents: str | bytes) -> None:
 
 
 def run_tool(tool: str, body: Callable[[], int]) -> int:
-    """Runs a tool's body and turns the errors a user can cause into one message and an exit status."""
+    """Runs a tool's body and turns the errors a user can cause into one message and an exit
+    status.
+    """
     try:
         status = body()
         sys.stdout.flush()

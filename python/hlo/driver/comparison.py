@@ -1,10 +1,10 @@
 """Comparing results with a peer's, with a tolerance for each dtype.
 
-Integers and booleans must be equal. For floating point the relative error of an element is
-`|found - expected| / max(|expected|, min(1, largest |expected| of the array))`, so elements that cancel to nearly zero are
-measured against the size of their array, never more leniently than against 1. NaN equals NaN, and an infinity equals one of
-the same sign. Complex numbers are compared by part, against their magnitude.
-"""
+Integers and booleans must be equal. For floating point the relative error of an element is `|found
+- expected| / max(|expected|, min(1, largest |expected| of the array))`, so elements that cancel to
+nearly zero are measured against the size of their array, never more leniently than against 1. NaN
+equals NaN, and an infinity equals one of the same sign. Complex numbers are compared by part,
+against their magnitude."""
 
 from __future__ import annotations
 
@@ -47,10 +47,12 @@ class Comparison:
     """How one result differs from its peer.
 
     Attributes:
-        max_absolute_error, max_relative_error: the largest over the elements; infinite where only one is NaN.
+        max_absolute_error, max_relative_error: the largest over the elements; infinite where only
+            one is NaN.
         mismatches: elements out of tolerance; every element when the shape or dtype differs.
         elements: elements compared.
-        complaint: what is wrong with the shape or dtype, or the worst element; empty when all match.
+        complaint: what is wrong with the shape or dtype, or the worst element; empty when all
+            match.
     """
 
     max_absolute_error: float
@@ -75,7 +77,8 @@ def compare(found: np.ndarray, expected: np.ndarray, tolerance: Tolerance) -> Co
     """Compares one result with the expected array."""
     if found.shape != expected.shape or found.dtype != expected.dtype:
         complaint = (
-            f"expected {expected.dtype}{list(expected.shape)}, found {found.dtype}{list(found.shape)}"
+            f"expected {expected.dtype}{list(expected.shape)}, "
+            f"found {found.dtype}{list(found.shape)}"
         )
         return Comparison(math.inf, math.inf, max(expected.size, 1), expected.size, complaint)
     if expected.size == 0:
@@ -102,7 +105,9 @@ def compare_all(
 
 
 def _errors(found: np.ndarray, expected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Absolute and relative error of each element, as float64; infinite where they disagree on NaN or infinity."""
+    """Absolute and relative error of each element, as float64; infinite where they disagree on
+    NaN or infinity.
+    """
     if expected.dtype.kind in "biu" or expected.dtype.name.startswith(("int", "uint")):
         difference = (found != expected).astype(np.float64)
         with np.errstate(all="ignore"):
@@ -110,8 +115,8 @@ def _errors(found: np.ndarray, expected: np.ndarray) -> tuple[np.ndarray, np.nda
         # Integers past 2**53 may differ and still round to the same float64.
         return np.maximum(size, difference), np.where(difference == 0, 0.0, np.maximum(size, 1.0))
     if expected.dtype.kind == "c":
-        real = _part_error(found.real, expected.real)
-        imaginary = _part_error(found.imag, expected.imag)
+        real = _part_error(np.real(found), np.real(expected))
+        imaginary = _part_error(np.imag(found), np.imag(expected))
         absolute = np.maximum(real, imaginary)
         magnitude = np.abs(expected.astype(np.complex128))
     else:
@@ -121,7 +126,9 @@ def _errors(found: np.ndarray, expected: np.ndarray) -> tuple[np.ndarray, np.nda
     scale = min(1.0, float(finite.max())) if finite.size else 1.0
     with np.errstate(all="ignore"):
         measure = np.maximum(np.where(np.isfinite(magnitude), magnitude, 1.0), scale)
-        relative = np.where(absolute == 0, 0.0, absolute / np.maximum(measure, np.finfo(np.float64).tiny))
+        relative = np.where(
+            absolute == 0, 0.0, absolute / np.maximum(measure, np.finfo(np.float64).tiny)
+        )
     return absolute, relative
 
 

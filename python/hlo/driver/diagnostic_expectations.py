@@ -3,10 +3,10 @@
     // expected-error @+1 {{operand shapes differ}}
     // expected-error-re @below {{expected rank {{[0-9]+}}, found}}
 
-The place is the comment's own line, `@+N` or `@-N` lines from it, `@above`, `@below` (several comments in a row share the
-line below or above them all), or `@unknown` for diagnostics without a line. The text is part of the message; with `-re`,
-what stands in inner double braces is a regular expression.
-"""
+The place is the comment's own line, `@+N` or `@-N` lines from it, `@above`, `@below` (several
+comments in a row share the line below or above them all), or `@unknown` for diagnostics without a
+line. The text is part of the message; with `-re`, what stands in inner double braces is a regular
+expression."""
 
 from __future__ import annotations
 

@@ -44,7 +44,8 @@ class OptOptions:
 
 
 def run_opt(options: OptOptions) -> int:
-    """Runs `hlo-opt`. The exit status: 0 when the program was printed, or every diagnostic was expected.
+    """Runs `hlo-opt`. The exit status: 0 when the program was printed, or every diagnostic was
+    expected.
 
     Raises:
         CompileError: the program or a pass is at fault, unless `verify_diagnostics` expects it.
@@ -66,7 +67,9 @@ def run_opt(options: OptOptions) -> int:
 
 
 def split_chunks(data: bytes) -> list[bytes]:
-    """The parts of a file between `// -----` lines, each padded with blank lines so that line numbers stay."""
+    """The parts of a file between `// -----` lines, each padded with blank lines so that line
+    numbers stay.
+    """
     if is_bytecode(data):
         return [data]
     chunks: list[bytes] = []
@@ -99,7 +102,9 @@ def _joined(outputs: Sequence[str | bytes]) -> str | bytes:
         return outputs[0]
     texts = [output for output in outputs if isinstance(output, str)]
     if len(texts) != len(outputs):
-        raise CompileError("--emit-bytecode writes one program: the input file was split into several")
+        raise CompileError(
+            "--emit-bytecode writes one program: the input file was split into several"
+        )
     return f"\n{SPLIT_MARKER}\n".join(texts)
 
 
@@ -158,7 +163,9 @@ def _dumper(options: OptOptions, chunk: int) -> Callable[[int, str, ir.Module], 
         raise CompileError(f"cannot make the folder {folder}: {error.strerror}") from error
 
     def dump(position: int, name: str, module: ir.Module) -> None:
-        file_name = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name)
+        file_name = "".join(
+            letter if letter.isalnum() or letter in "-_" else "_" for letter in name
+        )
         (folder / f"{position:02d}-{file_name}.mlir").write_text(str(module))
 
     return dump
@@ -208,7 +215,11 @@ def _diagnostics_of(
 
 def _add_error(found: list[expectations.FoundDiagnostic], error: CompileError) -> None:
     """A Python pass reports by exception; MLIR's own reports have been collected already."""
-    already = any(diagnostic.message in error.message for diagnostic in found if diagnostic.severity == "error")
+    already = any(
+        diagnostic.message in error.message
+        for diagnostic in found
+        if diagnostic.severity == "error"
+    )
     if not already:
         what = "" if error.op is None else f"'{error.op}': "
         line = expectations.line_of(error.location)

@@ -12,7 +12,9 @@ from hlo.passes.registry import all_passes
 
 
 def list_passes() -> str:
-    """Every pass of hlo: name, first line of its documentation, and its options with types and defaults."""
+    """Every pass of hlo: name, first line of its documentation, and its options with types and
+    defaults.
+    """
     lines: list[str] = []
     for name, cls in all_passes().items():
         lines.append(f"--{name}\n    {summary(cls)}\n")

@@ -1,7 +1,9 @@
 """Pipelines of passes as text, and how they are run and watched.
 
-The text is a list of elements with commas between them: `simplify,fuse{max-ops=10 kind=loop},canonicalize`. An element is a
-pass of `hlo`, an upstream pass, or an upstream pipeline nested on an operation: `func.func(canonicalize,cse)`.
+The text is a list of elements with commas between them: `simplify,fuse{max-ops=10
+    kind=loop},canonicalize`. An element is a
+pass of `hlo`, an upstream pass, or an upstream pipeline nested on an operation:
+    `func.func(canonicalize,cse)`.
 """
 
 from __future__ import annotations
@@ -11,10 +13,11 @@ import re
 import shlex
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TypeAlias
 
 from hlo import ir
 from hlo.diagnostics import CompileError, VerificationError
+from hlo.passes.base import Pass
 from hlo.passes.registry import find_pass
 from hlo.passes.upstream import UpstreamPass, nested_pipeline
 
@@ -22,21 +25,17 @@ _ELEMENT = re.compile(r"\s*(?P<name>[A-Za-z_][\w.-]*)\s*")
 _CLOSERS = {"{": "}", "(": ")", "[": "]"}
 
 
-class PipelineElement(Protocol):
-    """A pass of `hlo` or of upstream MLIR, ready to run."""
-
-    @property
-    def name(self) -> str: ...
-
-    def run(self, module: ir.Module) -> bool: ...
+PipelineElement: TypeAlias = Pass | UpstreamPass
 
 
 class PipelineError(CompileError):
     """Text that is not a pipeline."""
 
 
-class PassFailure(CompileError):
-    """A pass left IR that does not verify, or raised; the message names the pass and its place in the pipeline."""
+class PassFailedError(CompileError):
+    """A pass left IR that does not verify, or raised; the message names the pass and its place
+    in the pipeline.
+    """
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +46,8 @@ class Instrumentation:
         verify_each: run the verifier after every pass that changed something.
         check_changed: compare the IR before and after each pass with what the pass says about it.
         disabled: passes to leave out: `name`, or `name:2` for its second occurrence only.
-        before, after: called with the position, the pass and the module; `after` also with whether it changed.
+        before, after: called with the position, the pass and the module; `after` also with whether
+            it changed.
     """
 
     verify_each: bool = True
@@ -77,7 +77,8 @@ def parse_pipeline(text: str) -> list[PipelineElement]:
 
 
 def make_element(name: str, options: str = "") -> PipelineElement:
-    """The pass `name` of `hlo`, or of upstream MLIR when `hlo` has none, with the options in `options`.
+    """The pass `name` of `hlo`, or of upstream MLIR when `hlo` has none, with the options in
+    `options`.
 
     Raises:
         CompileError: unknown pass or bad option.
@@ -90,12 +91,14 @@ def make_element(name: str, options: str = "") -> PipelineElement:
 
 
 def run_pipeline(
-    module: ir.Module, elements: Sequence[PipelineElement], instrumentation: Instrumentation | None = None
+    module: ir.Module,
+    elements: Sequence[PipelineElement],
+    instrumentation: Instrumentation | None = None,
 ) -> list[PassTiming]:
     """Runs passes in order on `module`, in place.
 
     Raises:
-        PassFailure: the IR does not verify after a pass, or a pass said wrongly whether it changed it.
+        PassFailedError: the IR does not verify after a pass, or a pass changed it and denied that.
         CompileError: as a pass raised it.
     """
     watch = instrumentation or Instrumentation()
@@ -111,30 +114,25 @@ def run_pipeline(
         start = time.perf_counter()
         changed = element.run(module)
         timings.append(PassTiming(element.name, time.perf_counter() - start, changed))
-        _check(module, element, position, changed, watch, text_before)
+        where = f"pass {element.name!r} (number {position + 1} of the pipeline)"
+        if watch.verify_each and changed:
+            _verify(module, where)
+        if watch.check_changed and not changed and str(module) != text_before:
+            raise PassFailedError(
+                f"{where} says that it changed nothing, but the IR is different after it"
+            )
         if watch.after is not None:
             watch.after(position, element, module, changed)
     return timings
 
 
-def _check(
-    module: ir.Module,
-    element: PipelineElement,
-    position: int,
-    changed: bool,
-    watch: Instrumentation,
-    text_before: str,
-) -> None:
-    where = f"pass {element.name!r} (number {position + 1} of the pipeline)"
-    if watch.verify_each and changed:
-        try:
-            ir.verify(module)
-        except VerificationError as error:
-            raise PassFailure(
-                f"{error.message} (failed after {where})", op=error.op, location=error.location
-            ) from error
-    if watch.check_changed and not changed and str(module) != text_before:
-        raise PassFailure(f"{where} says that it changed nothing, but the IR is different after it")
+def _verify(module: ir.Module, where: str) -> None:
+    try:
+        ir.verify(module)
+    except VerificationError as error:
+        raise PassFailedError(
+            f"{error.message} (failed after {where})", op=error.op, location=error.location
+        ) from error
 
 
 def _split_elements(text: str) -> list[tuple[str, str]]:
@@ -143,7 +141,9 @@ def _split_elements(text: str) -> list[tuple[str, str]]:
     while position < len(text):
         match = _ELEMENT.match(text, position)
         if match is None:
-            raise PipelineError(f"expected the name of a pass at position {position} of the pipeline {text!r}")
+            raise PipelineError(
+                f"expected the name of a pass at position {position} of the pipeline {text!r}"
+            )
         name, options, position = match.group("name"), "", match.end()
         if position < len(text) and text[position] == "(":
             end = _closing(text, position)
@@ -156,7 +156,9 @@ def _split_elements(text: str) -> list[tuple[str, str]]:
         if not rest:
             break
         if rest[0] != ",":
-            raise PipelineError(f"expected `,` at position {position} of the pipeline {text!r}, found {rest[0]!r}")
+            raise PipelineError(
+                f"expected `,` at position {position} of the pipeline {text!r}, found {rest[0]!r}"
+            )
         position = len(text) - len(rest) + 1
     return elements
 
@@ -172,7 +174,9 @@ def _closing(text: str, start: int) -> int:
                 break
             if not stack:
                 return position
-    raise PipelineError(f"the {text[start]!r} at position {start} of the pipeline {text!r} is never closed")
+    raise PipelineError(
+        f"the {text[start]!r} at position {start} of the pipeline {text!r} is never closed"
+    )
 
 
 def _parse_options(name: str, text: str) -> dict[str, str]:

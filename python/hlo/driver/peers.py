@@ -1,11 +1,13 @@
-"""Ways to run a program again and again: our executable, XLA:CPU through jax, and the reference evaluator.
+"""Ways to run a program again and again: our executable, XLA:CPU through jax, and the reference
+evaluator.
 
-A program may donate arguments, which a run then consumes. Each runner feeds the result that aliases a donated argument back
-as that argument, as a training loop does, so repeated runs measure what a user's loop costs.
-"""
+A program may donate arguments, which a run then consumes. Each runner feeds the result that aliases
+a donated argument back as that argument, as a training loop does, so repeated runs measure what a
+user's loop costs."""
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -60,7 +62,8 @@ class OwnRunner:
         self._original = list(arguments)
         self._donations = donations
         self._arguments = [
-            argument.copy() if index in donations else argument for index, argument in enumerate(arguments)
+            argument.copy() if index in donations else argument
+            for index, argument in enumerate(arguments)
         ]
         self._results: tuple[np.ndarray, ...] | None = None
 
@@ -88,7 +91,8 @@ class XlaPeer:
     """XLA:CPU through jax's own client. Arguments are copied to its device memory before any run.
 
     Args:
-        program: a program as `load_program` takes it; StableHLO goes to XLA as it is, hlo is exported.
+        program: a program as `load_program` takes it; StableHLO goes to XLA as it is, hlo is
+            exported.
         arguments: NumPy arrays.
         donations: donated argument to the result that reuses its memory, or to None.
 
@@ -107,8 +111,9 @@ class XlaPeer:
     ) -> None:
         try:
             import jax
-            from jaxlib import _jax
             from jaxlib.cpu import _lapack
+
+            client_library: Any = importlib.import_module("jaxlib._jax")
         except ImportError as error:
             raise MissingExtraError(
                 "comparing with XLA needs jax, which is not installed: run `pip install 'hlo[jax]'`"
@@ -120,7 +125,7 @@ class XlaPeer:
         start = time.perf_counter()
         try:
             self._executable: Any = device.client.compile_and_load(
-                stablehlo, _jax.DeviceList((device,)), _jax.CompileOptions()
+                stablehlo, client_library.DeviceList((device,)), client_library.CompileOptions()
             )
         except (jax.errors.JaxRuntimeError, ValueError) as error:
             raise CompileError(f"XLA does not compile the program: {error}") from error
@@ -157,7 +162,9 @@ class XlaPeer:
         return int(self._executable.get_compiled_memory_stats().temp_size_in_bytes)
 
     def instruction_count(self) -> int:
-        """Instructions of the optimised entry computation that XLA dispatches: all but the free ones."""
+        """Instructions of the optimised entry computation that XLA dispatches: all but the free
+        ones.
+        """
         text = str(self._executable.get_hlo_text())
         entry = text[text.index("\nENTRY ") :]
         lines = [line for line in entry.splitlines()[2:] if " = " in line]

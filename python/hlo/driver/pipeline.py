@@ -13,4 +13,6 @@ def phase_passes(phase: Phase) -> tuple[PipelineElement, ...]:
 
 def passes_to(phase: Phase) -> list[PipelineElement]:
     """The passes that take an input program to `phase`, in order."""
-    return [element for step in Phase if step.order <= phase.order for element in phase_passes(step)]
+    return [
+        element for step in Phase if step.order <= phase.order for element in phase_passes(step)
+    ]

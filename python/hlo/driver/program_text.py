@@ -14,7 +14,9 @@ def text_of(
     locations: bool = False,
     elide_elements: int | None = None,
 ) -> str:
-    """The module's assembly. Constants of more than `elide_elements` elements are left out when it is given."""
+    """The module's assembly. Constants of more than `elide_elements` elements are left out when
+    it is given.
+    """
     return str(
         module.operation.get_asm(
             print_generic_op_form=generic,

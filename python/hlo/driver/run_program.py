@@ -56,7 +56,7 @@ class RunOptions:
     seed: int | None = None
     check: str | None = None
     checked_results: tuple[int, ...] = ()
-    tolerance: Tolerance = Tolerance()
+    tolerance: Tolerance = dataclasses.field(default_factory=Tolerance)
     repetitions: int = 0
     json: bool = False
     output: Path | None = None
@@ -109,7 +109,8 @@ class RunReport:
 
 
 def run_command(options: RunOptions) -> int:
-    """Runs `hlo-run` and prints its report. The exit status: 0 only if every checked result matches.
+    """Runs `hlo-run` and prints its report. The exit status: 0 only if every checked result
+    matches.
 
     Raises:
         CompileError: the program, its arguments or an option is at fault.
@@ -136,7 +137,11 @@ def run_program(
     module = load_program(data, source_name=source_name)
     arguments = _arguments(module, options)
     start = time.perf_counter()
-    compiled = compile_program(load_program(data, source_name=source_name), target=options.target, **options.compile_options)
+    compiled = compile_program(
+        load_program(data, source_name=source_name),
+        target=options.target,
+        **options.compile_options,
+    )
     compile_s = time.perf_counter() - start
     donated = argument_sources.donations(module)
     own = OwnRunner(compiled, arguments, donated)
@@ -160,7 +165,9 @@ def run_program(
 def time_in_alternation(
     own: Runner, peer: Runner | None, repetitions: int
 ) -> tuple[float | None, float | None]:
-    """Medians in milliseconds of `repetitions` runs of both, one after the other, after warming up."""
+    """Medians in milliseconds of `repetitions` runs of both, one after the other, after warming
+    up.
+    """
     if repetitions <= 0:
         return None, None
     runners = [own] if peer is None else [own, peer]
@@ -188,8 +195,10 @@ def print_report(report: RunReport) -> None:
     for index, comparison in enumerate(report.comparisons):
         verdict = "match" if comparison.matches else f"{comparison.mismatches} MISMATCHES"
         print(
-            f"check {index}: {verdict} of {comparison.elements}, largest error {comparison.max_absolute_error:.3g} "
-            f"absolute, {comparison.max_relative_error:.3g} relative {comparison.complaint}".rstrip()
+            f"check {index}: {verdict} of {comparison.elements}, largest error "
+            f"{comparison.max_absolute_error:.3g} "
+            f"absolute, {comparison.max_relative_error:.3g} relative "
+            f"{comparison.complaint}".rstrip()
         )
     counts = report.statistics
     ran = "" if report.run_ms is None else f", runs in {report.run_ms:.3f} ms"
@@ -215,7 +224,8 @@ def _arguments(module: ir.Module, options: RunOptions) -> list[np.ndarray]:
     if not any(sources) and types:
         expected = ", ".join(map(str, types))
         raise ArgumentError(
-            f"the program takes {len(types)} arguments ({expected}): give --args, --arg, --spec or --seed"
+            f"the program takes {len(types)} arguments ({expected}): give --args, --arg, --spec "
+            f"or --seed"
         )
     if options.argument_file is not None:
         made = argument_sources.load_arguments(options.argument_file)
@@ -233,7 +243,10 @@ def _compared(
 ) -> tuple[Comparison, ...]:
     if options.checked_results and len(found) == len(expected):
         if max(options.checked_results) >= len(found):
-            raise CompileError(f"the program has {len(found)} results: there is no result {max(options.checked_results)}")
+            raise CompileError(
+                f"the program has {len(found)} results: there is no result "
+                f"{max(options.checked_results)}"
+            )
         found = [found[index] for index in options.checked_results]
         expected = [expected[index] for index in options.checked_results]
     return tuple(compare_all(found, expected, options.tolerance))
@@ -247,6 +260,7 @@ def _finite_maximum(values: Sequence[float]) -> float | None:
 
 def _save(path: Path, results: Sequence[np.ndarray]) -> None:
     try:
-        np.savez(path, **{f"result{index}": result for index, result in enumerate(results)})
+        arrays: dict[str, Any] = {f"result{index}": result for index, result in enumerate(results)}
+        np.savez(path, **arrays)
     except OSError as error:
         raise CompileError(f"cannot write {path}: {error.strerror}") from error

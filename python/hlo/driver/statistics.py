@@ -10,7 +10,8 @@ class ProgramStatistics:
     """Counts and sizes of one executable.
 
     Attributes:
-        kernels: calls of kernels and library functions that one run of the entry dispatches, loops counted once.
+        kernels: calls of kernels and library functions that one run of the entry dispatches, loops
+            counted once.
         distinct_kernels: kernels that were compiled.
         arena_bytes: bytes of scratch memory for intermediates, planned scratch included.
         argument_bytes, result_bytes: bytes of the arguments and results as NumPy arrays.

@@ -1,18 +1,19 @@
 """Changes the dialect prefix of MLIR text, token by token.
 
-`hlo` keeps the names of StableHLO's and CHLO's operations, attributes and properties, so programs in generic form differ
-only in the prefix. A prefix is changed where it names an operation (`"stablehlo.add"(...)`), an attribute
-(`#stablehlo.dot<...>`) or a type (`!stablehlo.token`), and nowhere else: string attributes, locations, symbol names,
-attribute keys and comments may hold the same letters and stay as they are.
-"""
+`hlo` keeps the names of StableHLO's and CHLO's operations, attributes and properties, so programs
+in generic form differ only in the prefix. A prefix is changed where it names an operation
+(`"stablehlo.add"(...)`), an attribute (`#stablehlo.dot<...>`) or a type (`!stablehlo.token`), and
+nowhere else: string attributes, locations, symbol names, attribute keys and comments may hold the
+same letters and stay as they are."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
-# A comment, a string literal, or a dialect attribute or type of one of the dialects. A literal's body is matched by runs of
-# a character class, so a constant of many megabytes in hexadecimal is one fast scan.
+# A comment, a string literal, or a dialect attribute or type of one of the dialects. A literal's
+# body is matched by runs of a character class, so a constant of many megabytes in hexadecimal is
+# one fast scan.
 _FOREIGN_TOKEN = re.compile(
     r'//[^\n]*|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|(?<![\w$.-])[#!](?:stablehlo|chlo)(?=[.<])'
 )
@@ -28,8 +29,8 @@ _REST_OF_KEY = re.compile(r"[\w$.]*\s*=")
 _FOREIGN_OPERATION = re.compile(r'"(?:stablehlo|chlo)\.([A-Za-z_]\w*)"')
 _OWN_OPERATION = re.compile(r'"hlo\.([A-Za-z_]\w*)"')
 
-# What stands before a string that is not the name of an operation although `(` follows it: a name location is inside
-# `loc(` or a list.
+# What stands before a string that is not the name of an operation although `(` follows it: a name
+# location is inside `loc(` or a list.
 _INSIDE_LIST = "([,<"
 
 # Attributes of CHLO's own that share a name with StableHLO's or that StableHLO does not have.
@@ -42,7 +43,9 @@ def mentions_stablehlo(text: str) -> bool:
 
 
 def is_generic_stablehlo(text: str) -> bool:
-    """Whether every StableHLO operation of `text` is in generic form, so that changing the prefixes is enough."""
+    """Whether every StableHLO operation of `text` is in generic form, so that changing the
+    prefixes is enough.
+    """
     for match in _MENTION.finditer(text):
         token = match.group()
         if token[0] in '/"#!':
@@ -74,7 +77,8 @@ def hlo_to_stablehlo(text: str, is_stablehlo_operation: Callable[[str], bool]) -
 
     Args:
         text: a module printed in generic form, without `hlo.fusion`.
-        is_stablehlo_operation: tells whether StableHLO has an operation of that short name; the others are CHLO's.
+        is_stablehlo_operation: tells whether StableHLO has an operation of that short name; the
+            others are CHLO's.
     """
     in_chlo = False
 
@@ -107,7 +111,9 @@ def _is_foreign_use(text: str, match: re.Match[str]) -> bool:
 
 
 def _is_attribute_key(text: str, end: int) -> bool:
-    """Whether the dotted identifier ending at `end` is the key of a dictionary attribute: `key = value`."""
+    """Whether the dotted identifier ending at `end` is the key of a dictionary attribute: `key =
+    value`.
+    """
     return _REST_OF_KEY.match(text, end) is not None
 
 

@@ -1,8 +1,8 @@
 """The part of the importers that talks to jaxlib, an optional extra.
 
-jaxlib carries StableHLO's own parser, printer, verifier and versioned serialisation. It is imported on first use, without
-jax. Its MLIR and the one `hlo` is built on live side by side in a process; only text and bytes pass between them.
-"""
+jaxlib carries StableHLO's own parser, printer, verifier and versioned serialisation. It is imported
+on first use, without jax. Its MLIR and the one `hlo` is built on live side by side in a process;
+only text and bytes pass between them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from hlo.diagnostics import MissingExtraError, ParseError, UnsupportedError, Ver
 if TYPE_CHECKING:
     from types import ModuleType
 
-_ERROR_LINE = re.compile(r'error: (?P<location>"(?:[^"\\]|\\.)*":\d+:\d+|loc\(.*?\)|unknown)?:? ?(?P<text>.*)', re.S)
+_ERROR_LINE = re.compile(
+    r'error: (?P<location>"(?:[^"\\]|\\.)*":\d+:\d+|loc\(.*?\)|unknown)?:? ?(?P<text>.*)', re.S
+)
 _CONSTRAINT = re.compile(r"^'(?P<op>[\w.]+)' op (?P<text>.*)", re.S)
 
 
@@ -28,8 +30,10 @@ def _dialects() -> tuple[ModuleType, ModuleType, ModuleType, ModuleType, ModuleT
         from jaxlib.mlir.dialects import chlo, sdy, stablehlo
     except ImportError as error:
         raise MissingExtraError(
-            "StableHLO text in pretty form, StableHLO bytecode and portable artifacts are read and written through "
-            "jaxlib, which is not installed: run `pip install 'hlo[jax]'`, or give the program as hlo text or as "
+            "StableHLO text in pretty form, StableHLO bytecode and portable artifacts are read "
+            "and written through "
+            "jaxlib, which is not installed: run `pip install 'hlo[jax]'`, or give the program as "
+            "hlo text or as "
             "StableHLO text in generic form"
         ) from error
     stablehlo.register_stablehlo_passes()
@@ -42,7 +46,9 @@ def mlir_ir() -> Any:
 
 
 def is_jaxlib_module(value: object) -> bool:
-    """Whether `value` is a module of jaxlib's MLIR, as `jax.jit(f).lower(...).compiler_ir()` gives."""
+    """Whether `value` is a module of jaxlib's MLIR, as `jax.jit(f).lower(...).compiler_ir()`
+    gives.
+    """
     cls = type(value)
     return cls.__module__.startswith("jaxlib.") and hasattr(value, "operation")
 
@@ -61,14 +67,18 @@ def make_context() -> Any:
     for dialect in (stablehlo, chlo, sdy):
         dialect.register_dialect(context)
     with context, ir.Location.unknown():
-        # The quant dialect has no registration function of its own: a pass that depends on it loads it.
+        # The quant dialect has no registration function of its own: a pass that depends on it loads
+        # it.
         empty = ir.Module.create()
-        passmanager.PassManager.parse("builtin.module(vhlo-legalize-to-stablehlo)").run(empty.operation)
+        passmanager.PassManager.parse("builtin.module(vhlo-legalize-to-stablehlo)").run(
+            empty.operation
+        )
     return context
 
 
 def parse(program: str | bytes, source_name: str, context: Any) -> Any:
-    """Parses and verifies StableHLO text, bytecode or a portable artifact; an operation of jaxlib's MLIR.
+    """Parses and verifies StableHLO text, bytecode or a portable artifact; an operation of jaxlib's
+    MLIR.
 
     Raises:
         ParseError: the program is malformed.
@@ -85,7 +95,8 @@ def parse(program: str | bytes, source_name: str, context: Any) -> Any:
         raise _program_error(str(error)) from error
     if operation.name != "builtin.module":
         raise ParseError(
-            f"expected a module at top level, found '{operation.name}'", location=str(operation.location)
+            f"expected a module at top level, found '{operation.name}'",
+            location=str(operation.location),
         )
     return operation
 
@@ -113,7 +124,9 @@ def bytecode(operation: Any) -> bytes:
 
 
 def portable_artifact(operation: Any, version: str | None) -> bytes:
-    """A portable artifact for consumers of StableHLO `version` (default: the version jaxlib carries)."""
+    """A portable artifact for consumers of StableHLO `version` (default: the version jaxlib
+    carries).
+    """
     ir, _, stablehlo, _, _ = _dialects()
     target = version or stablehlo.get_current_version()
     try:
@@ -121,7 +134,8 @@ def portable_artifact(operation: Any, version: str | None) -> bytes:
     except (ir.MLIRError, ValueError) as error:
         raise UnsupportedError(
             f"the program has no portable artifact of StableHLO {target} (versions "
-            f"{stablehlo.get_minimum_version()} to {stablehlo.get_current_version()} are offered): {error}"
+            f"{stablehlo.get_minimum_version()} to {stablehlo.get_current_version()} are "
+            f"offered): {error}"
         ) from error
 
 

@@ -24,11 +24,12 @@ def load_program(
     context: ir.Context | None = None,
     source_name: str | None = None,
 ) -> ir.Module:
-    """Reads a program in the `hlo` dialect or in StableHLO, and says so with the right error when it is neither.
+    """Reads a program in the `hlo` dialect or in StableHLO, and says so with the right error when
+    it is neither.
 
     Args:
-        program: a path (`os.PathLike`), text, MLIR bytecode, a portable artifact, an `ir.Module` of the `hlo` dialect
-            (returned as it is), or a module of jaxlib's MLIR.
+        program: a path (`os.PathLike`), text, MLIR bytecode, a portable artifact, an `ir.Module` of
+            the `hlo` dialect (returned as it is), or a module of jaxlib's MLIR.
         context: the context of the new module; a new one by default.
         source_name: the file name that errors and locations show; the path, or `-`.
 
@@ -41,9 +42,7 @@ def load_program(
         return program
     if isinstance(program, os.PathLike):
         path = Path(program)
-        return load_program(
-            _contents(path), context=context, source_name=source_name or str(path)
-        )
+        return load_program(_contents(path), context=context, source_name=source_name or str(path))
     if isinstance(program, bytes | bytearray | memoryview):
         return _load_bytes(bytes(program), context, source_name or "-")
     if isinstance(program, str):
@@ -51,7 +50,8 @@ def load_program(
     if jaxlib_bridge.is_jaxlib_module(program):
         return import_stablehlo(program, context=context)
     raise TypeError(
-        "expected a program as text, bytes, a pathlib.Path, an ir.Module of the hlo dialect or a jaxlib module, "
+        "expected a program as text, bytes, a pathlib.Path, an ir.Module of the hlo dialect or a "
+        "jaxlib module, "
         f"found {type(program).__name__}"
     )
 

@@ -1,8 +1,9 @@
-"""Makes Shardy's annotations harmless: they say how to split a program over devices, and `hlo` compiles for one.
+"""Makes Shardy's annotations harmless: they say how to split a program over devices, and `hlo`
+compiles for one.
 
-The attributes (`sdy.sharding`, `sdy.sharding_rule`, ...) become string attributes of the same name, which export turns
-back. Sharding constraints and propagation barriers forward their operand, and meshes are dropped.
-"""
+The attributes (`sdy.sharding`, `sdy.sharding_rule`, ...) become string attributes of the same name,
+which export turns back. Sharding constraints and propagation barriers forward their operand, and
+meshes are dropped."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ def neutralise(module_operation: Any, mlir_ir: Any) -> None:
     """Rewrites a StableHLO module of jaxlib's MLIR in place.
 
     Raises:
-        UnsupportedError: an operation of Shardy that computes on several devices, such as `sdy.manual_computation`.
+        UnsupportedError: an operation of Shardy that computes on several devices, such as
+            `sdy.manual_computation`.
     """
     unneeded: list[Any] = []
     _visit(module_operation, mlir_ir, unneeded)
@@ -56,7 +58,8 @@ def _remove(operation: Any, unneeded: list[Any]) -> None:
             result.replace_all_uses_with(operation.operands[0])
     elif operation.name not in _ERASED:
         raise UnsupportedError(
-            "this operation runs on several devices, and hlo compiles for one; lower the program without a mesh",
+            "this operation runs on several devices, and hlo compiles for one; lower the program "
+            "without a mesh",
             op=operation.name,
             location=str(operation.location),
         )
@@ -64,9 +67,10 @@ def _remove(operation: Any, unneeded: list[Any]) -> None:
 
 
 def _stringify_attributes(operation: Any, mlir_ir: Any) -> None:
-    _map_attributes(
-        operation, mlir_ir, lambda value: mlir_ir.StringAttr.get(str(value), operation.context)
-    )
+    def text(value: Any) -> Any:
+        return mlir_ir.StringAttr.get(str(value), operation.context)
+
+    _map_attributes(operation, mlir_ir, text)
 
 
 def _restore_attributes(operation: Any, mlir_ir: Any) -> None:
@@ -84,7 +88,9 @@ def _map_attributes(operation: Any, mlir_ir: Any, change: Any) -> None:
         attributes[name] = change(attributes[name])
     for name in ("arg_attrs", "res_attrs"):
         if name in attributes:
-            attributes[name] = _map_dictionaries(attributes[name], operation.context, mlir_ir, change)
+            attributes[name] = _map_dictionaries(
+                attributes[name], operation.context, mlir_ir, change
+            )
 
 
 def _map_dictionaries(dictionaries: Any, context: Any, mlir_ir: Any, change: Any) -> Any:

@@ -1,9 +1,9 @@
 """StableHLO in and out.
 
-Import takes every form of StableHLO: pretty or generic text, MLIR bytecode, portable artifacts. Text that is already
-generic is read directly; every other form goes through jaxlib, which prints it in generic form with its locations, and
-the dialect prefix is changed. Export is the way back, verified by jaxlib.
-"""
+Import takes every form of StableHLO: pretty or generic text, MLIR bytecode, portable artifacts.
+    Text that is already
+generic is read directly; every other form goes through jaxlib, which prints it in generic form with
+its locations, and the dialect prefix is changed. Export is the way back, verified by jaxlib."""
 
 from __future__ import annotations
 
@@ -24,15 +24,21 @@ def import_stablehlo(
     """Reads a StableHLO program into the `hlo` dialect.
 
     Args:
-        program: text (pretty or generic), MLIR bytecode, a portable artifact, or a module of jaxlib's MLIR.
+        program: text (pretty or generic), MLIR bytecode, a portable artifact, or a module of
+            jaxlib's MLIR.
         context: the context of the module; a new one by default.
-        source_name: the file name that locations and errors show for text without locations of its own.
+        source_name: the file name that locations and errors show for text without locations of its
+            own.
 
     Raises:
         ParseError, VerificationError: the program is not well-formed.
         MissingExtraError: the form needs jaxlib, which is not installed.
     """
-    if isinstance(program, str) and dialect_prefix.is_generic_stablehlo(program) and "sdy." not in program:
+    if (
+        isinstance(program, str)
+        and dialect_prefix.is_generic_stablehlo(program)
+        and "sdy." not in program
+    ):
         text = program
     else:
         text = _generic_text(program, source_name)
@@ -41,10 +47,10 @@ def import_stablehlo(
 
 def _generic_text(program: str | bytes | Any, source_name: str) -> str:
     mlir_ir = jaxlib_bridge.mlir_ir()
-    if jaxlib_bridge.is_jaxlib_module(program):
-        operation = program.operation.clone()
-    else:
+    if isinstance(program, str | bytes):
         operation = jaxlib_bridge.parse(program, source_name, jaxlib_bridge.make_context())
+    else:
+        operation = program.operation.clone()
     text = jaxlib_bridge.print_generic(operation)
     if "sdy" not in text:
         return text
@@ -83,7 +89,8 @@ def export_stablehlo(
         version: the StableHLO version a portable artifact is for.
 
     Raises:
-        CompileError: the program has operations that StableHLO lacks, such as those of later phases.
+        CompileError: the program has operations that StableHLO lacks, such as those of later
+            phases.
         MissingExtraError: jaxlib is not installed.
     """
     jaxlib_context = jaxlib_bridge.make_context()
@@ -99,7 +106,8 @@ def export_stablehlo(
         operation = jaxlib_bridge.parse(text, "-", jaxlib_context)
     except ParseError as error:
         raise CompileError(
-            f"the program cannot be written as StableHLO: {error.message}; only programs of the input, legalized, "
+            f"the program cannot be written as StableHLO: {error.message}; only programs of the "
+            f"input, legalized, "
             "simplified and fused phases can"
         ) from error
     if "sdy." in text:
@@ -128,7 +136,8 @@ def from_jax(function: Callable[..., Any], *args: Any, **kwargs: Any) -> ir.Modu
         import jax
     except ImportError as error:
         raise MissingExtraError(
-            "hlo.from_jax lowers a function with jax, which is not installed: run `pip install 'hlo[jax]'`"
+            "hlo.from_jax lowers a function with jax, which is not installed: run `pip install "
+            "'hlo[jax]'`"
         ) from error
     jitted: Any = function if hasattr(function, "lower") else jax.jit(function)
     return import_stablehlo(jitted.lower(*args, **kwargs).compiler_ir(dialect="stablehlo"))

@@ -1,0 +1,47 @@
+"""lit over test/: every .mlir file with a RUN line. `make test` runs it through test/unit/test_lit.py.
+
+By hand: `.venv/bin/lit -v test/passes/fusion`.
+"""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import lit.formats
+
+config.name = "hlo"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"]
+config.excludes = ["Inputs", "instances", "Output"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = str(Path(__file__).parent.parent / "build" / "lit")
+config.maxIndividualTestTime = 20
+
+
+def _executable(package: str, *parts: str) -> str:
+    """The path of a program inside an installed package."""
+    spec = importlib.util.find_spec(package)
+    assert spec is not None and spec.submodule_search_locations is not None
+    return str(Path(next(iter(spec.submodule_search_locations))).joinpath(*parts))
+
+
+# The tools run with the interpreter that runs lit, so the tests see the same installation.
+for variable in ("PATH", "PYTHONPATH", "HOME", "XDG_CACHE_HOME"):
+    if variable in os.environ:
+        config.environment[variable] = os.environ[variable]
+for tool in ("hlo-opt", "hlo-run", "hlo-translate", "hlo-place"):
+    module = f"hlo.tools.{tool.replace('-', '_')}"
+    config.substitutions.append((rf"\b{tool}\b(?!\.)", f"{sys.executable} -m {module}"))
+config.substitutions.append(
+    (
+        r"\bFileCheck\b",
+        _executable("llvm", "bin", "FileCheck") + " --enable-var-scope --dump-input-filter=error",
+    )
+)
+config.substitutions.append(
+    (r"\bfilecheck\b", _executable("llvm", "bin", "FileCheck") + " --enable-var-scope")
+)
+config.substitutions.append(
+    (r"%not", f"{sys.executable} {Path(__file__).parent / 'expect_failure.py'}")
+)
