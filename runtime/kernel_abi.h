@@ -85,6 +85,47 @@ HLO_DECLARE_GEMM(c64, float)
 HLO_DECLARE_GEMM(c128, double)
 #undef HLO_DECLARE_GEMM
 
+/* ---- Library functions -------------------------------------------------------------------------------------------
+ * One calling convention: `buffers` are the operands and then the results, whole tensors in row-major order unless said
+ * otherwise, and `parameters` the numbers each function lists, in that order. A result may be the same memory as an
+ * operand of the same type where that is said. They return HLO_OK or an error code with a message. */
+typedef int32_t (*HloLibraryFn)(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters);
+
+/* Discrete Fourier transform over the last `rank` dimensions, as StableHLO defines `fft`.
+ * Buffers: input, output (the same memory is allowed if their sizes in bytes agree).
+ * Parameters: kind (0 FFT, 1 IFFT, 2 RFFT, 3 IRFFT), bytes of a real number (4 or 8), batch, rank (1..3), then the rank
+ * lengths `fft_length`. RFFT reads lengths..., and writes (last / 2 + 1) complex numbers in its last dimension; IRFFT
+ * the other way round. The inverse kinds divide by the number of points. */
+int32_t hlo_rt_fft(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters);
+
+/* Order of sort keys. Numbers compare as their type does; the float orders differ at the ends:
+ * TOTAL: -NaN < -inf < ... < -0 < +0 < ... < inf < NaN; CANONICAL: all zeros equal, all NaNs equal and last. */
+enum {
+  HLO_SORT_SIGNED = 0,
+  HLO_SORT_UNSIGNED = 1, /* booleans too */
+  HLO_SORT_FLOAT_TOTAL = 2,
+  HLO_SORT_FLOAT_CANONICAL = 3
+};
+
+/* Whether lhs comes before rhs; one pointer per operand, to an element. Must be safe to call from any thread. A result
+ * of type i1 is fine: only the lowest bit counts. */
+typedef uint8_t (*HloCompareFn)(const void *const *lhs, const void *const *rhs);
+
+/* Sorts operands along one dimension by a comparator. Buffers: k operands, k results (a result may be its operand's
+ * memory). Parameters: k, outer, n, inner (the shape is outer x n x inner, n the sorted dimension), stable (0 or 1),
+ * then the k element sizes in bytes (1, 2, 4, 8 or 16). A comparator that is no order gives some permutation. */
+int32_t hlo_rt_sort(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters, HloCompareFn before);
+
+/* The same, stable, for comparators that order by keys in turn. Parameters: k, outer, n, inner, number of keys, the k
+ * element sizes, and for each key: operand index, order (HLO_SORT_...), descending (0 or 1). Float keys are IEEE-like
+ * formats of 2, 4 or 8 bytes (f16, bf16, f32, f64); integer keys have 1, 2, 4 or 8 bytes. */
+int32_t hlo_rt_sort_keys(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters);
+
+/* The k largest of each row, in descending order, and where they were; equal ones by position; NaN is largest (floats
+ * in the order TOTAL). Buffers: operand [outer, n], values [outer, k], i32 indices [outer, k]. Parameters: outer, n, k,
+ * element size, order. */
+int32_t hlo_rt_top_k(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,7 @@
 // The Python module `hlo_native._runtime`.
 
 #include "allocator.h"
+#include "blas.h"
 #include "executable.h"
 #include "jit.h"
 #include "runtime.h"
@@ -129,6 +130,9 @@ NB_MODULE(_runtime, module) {
       nb::arg("argument_error"), nb::arg("execution_error"), "Exception classes that calls raise.");
   defineJit(module);
   defineMemory(module);
+  module.def("set_blas_path", &setBlasPath, nb::arg("path"), "Where the BLAS shared library is; before its first use.");
+  module.def("blas_available", &blasAvailable, "Whether the BLAS library can be used; loads it.");
+  module.def("blas_error", &blasError, "Why the BLAS library cannot be used, or an empty string.");
   module.def("hardware_threads", &hardwareThreads, "Processors this process may use.");
   module.def("symbols", [] {
     nb::dict result;

@@ -1,5 +1,7 @@
 #include "thread_pool.h"
 
+#include "float_environment.h"
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -159,6 +161,7 @@ private:
   }
 
   void loop(int self, uint32_t seen) {
+    const DefaultFloatEnvironment environment; // a thread inherits its creator's
     for (;;) {
       seen = waitForJob(seen);
       if (self > static_cast<int>(seen & 0xff))

@@ -14,7 +14,7 @@
 // A branch fails when a section's floor plus the sizes of its unplaced buffers exceed the capacity. Sections that fail
 // get more weight in the choice of the next valley (the dom/wdeg rule of Boussemart et al., ECAI 2004). Good choices lead
 // straight to a placement, bad ones nearly never do; so the search restarts after a number of decisions given by Luby's
-// sequence, with the next rule of a portfolio.
+// sequence (Luby, Sinclair, Zuckerman, 1993), with the next rule of a portfolio.
 
 #include "packing.h"
 
@@ -35,22 +35,20 @@ int64_t alignUp(int64_t value, int64_t alignment) {
   return excess == 0 ? value : value + (alignment - excess);
 }
 
-/// How a section's urgency is measured: the least value is taken.
+/// How the urgency of a section is measured; the least value is the most urgent.
 enum class Urgency {
-  Candidates,         // buffers that may lie at the floor
-  WeightedCandidates, // the same by the section's weight
-  WeightedSlack,      // bytes that may still be wasted by the section's weight
-  WeightedBoth,       // the product of both by the section's weight
-  Weight,
+  Candidates,         // buffers that may lie at the floor; of equals, the least slack
+  WeightedCandidates, // buffers that may lie at the floor, by the section's weight
+  WeightedSlack,      // bytes that may still be wasted, by the section's weight
 };
 
-/// Which candidate is tried first.
-enum class Preference { LongestThenArea, FullestThenLongest, FullestThenArea };
+constexpr Urgency kPortfolio[] = {Urgency::Candidates, Urgency::WeightedCandidates, Urgency::WeightedSlack};
 
-struct Rule {
-  Urgency urgency;
-  Preference preference;
-};
+/// Decisions of the shortest descent, a buffer.
+constexpr int64_t kDecisionsPerBuffer = 4;
+
+/// Elementary steps between two looks at the clock.
+constexpr int64_t kStepsPerClock = 1 << 20;
 
 /// Luby, Sinclair and Zuckerman's sequence 1 1 2 1 1 2 4 ..., from index 1.
 int64_t luby(int64_t index) {
@@ -72,7 +70,7 @@ public:
 
 private:
   struct Change {
-    enum Kind : int32_t { Bound, Floor, Placement } kind;
+    enum Kind : int32_t { Bound, Floor, Placement, Exclusion } kind;
     int32_t index;
     int64_t value;
     int32_t candidates;
@@ -85,23 +83,26 @@ private:
   void buildSections(const Problem &problem);
   void buildNeighbours();
   void reset();
-  void rank(Preference preference, bool perturb);
+  void rank(bool perturb);
   Outcome descend(Urgency urgency, int64_t nodeLimit);
   int32_t choose(Urgency urgency) const;
   double urgencyOf(int section, Urgency urgency) const;
   bool place(int32_t buffer);
   bool exclude(int32_t buffer);
   bool isSupported(int32_t buffer) const;
+  bool isHopeless() const;
   bool raise(int32_t buffer, int64_t bound);
   void touch(int32_t section);
   bool settle(bool consistent);
   void undo(size_t trailSize);
-  bool outOfTime() const;
+  bool outOfTime();
 
   const SearchLimits limits;
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   int64_t paddedCapacity = 0;
   int64_t nodes = 0;
+  int64_t steps = 0;
+  int64_t nextClock = kStepsPerClock;
   std::mt19937_64 random;
 
   // Of each buffer.
@@ -211,24 +212,20 @@ void Search::reset() {
     candidates[section] = static_cast<int32_t>(members[section].size());
 }
 
-void Search::rank(Preference preference, bool perturb) {
+/// Longest first, then largest, as buffers that meet many others are the hardest to fit in late. A perturbed ranking
+/// changes lengths and sizes by up to a fifth, enough to swap buffers that are much alike.
+void Search::rank(bool perturb) {
   const size_t buffers = size.size();
-  std::vector<double> first(buffers), second(buffers);
-  // Up to a fifth up or down: enough to swap buffers that are much alike.
-  auto noise = [&] { return perturb ? 0.8 + 0.4 * static_cast<double>(random() >> 11) * 0x1p-53 : 1.0; };
+  std::vector<double> length(buffers), area(buffers);
   for (size_t i = 0; i < buffers; ++i) {
-    double length = sectionEnd[i] - firstSection[i];
-    double area = length * static_cast<double>(padded[i]);
-    double fullest = static_cast<double>(
-        *std::max_element(total.begin() + firstSection[i], total.begin() + sectionEnd[i]));
-    double factor = noise();
-    first[i] = factor * (preference == Preference::LongestThenArea ? length : fullest);
-    second[i] = factor * (preference == Preference::FullestThenLongest ? length : area);
+    double factor = perturb ? 0.8 + 0.4 * static_cast<double>(random() >> 11) * 0x1p-53 : 1.0;
+    length[i] = factor * (sectionEnd[i] - firstSection[i]);
+    area[i] = length[i] * static_cast<double>(padded[i]);
   }
   std::vector<int32_t> order(buffers);
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-    return first[a] != first[b] ? first[a] > first[b] : second[a] > second[b];
+    return length[a] != length[b] ? length[a] > length[b] : area[a] > area[b];
   });
   for (size_t position = 0; position < buffers; ++position)
     rankOf[order[position]] = static_cast<int32_t>(position);
@@ -260,6 +257,7 @@ bool Search::settle(bool consistent) {
     isTouched[section] = 0;
     if (!consistent)
       continue;
+    steps += static_cast<int64_t>(members[section].size());
     int64_t least = kNoFloor;
     int32_t count = 0;
     for (int32_t buffer : members[section]) {
@@ -294,6 +292,9 @@ void Search::undo(size_t trailSize) {
       floor[change.index] = change.value;
       candidates[change.index] = change.candidates;
       break;
+    case Change::Exclusion:
+      excluded[change.index] = 0;
+      break;
     case Change::Placement:
       placed[change.index] = 0;
       for (int32_t section = firstSection[change.index]; section < sectionEnd[change.index]; ++section)
@@ -313,7 +314,12 @@ bool Search::isSupported(int32_t buffer) const {
   return false;
 }
 
+/// Decides that the buffer lies at its bound.
 bool Search::place(int32_t buffer) {
+  // A bound that placements raised has one of them below it; one that an exclusion raised may have nothing there.
+  if (excluded[buffer] && !isSupported(buffer))
+    return false;
+  steps += static_cast<int64_t>(neighbours[buffer].size());
   placed[buffer] = 1;
   trail.push_back({Change::Placement, buffer, 0, 0});
   for (int32_t section = firstSection[buffer]; section < sectionEnd[buffer]; ++section) {
@@ -330,7 +336,12 @@ bool Search::place(int32_t buffer) {
   return settle(consistent);
 }
 
+/// Decides that the buffer lies above its bound.
 bool Search::exclude(int32_t buffer) {
+  if (!excluded[buffer]) {
+    excluded[buffer] = 1;
+    trail.push_back({Change::Exclusion, buffer, 0, 0});
+  }
   int64_t leastTop = kNoFloor;
   for (int32_t other : neighbours[buffer])
     if (!placed[other])
@@ -341,20 +352,16 @@ bool Search::exclude(int32_t buffer) {
 
 double Search::urgencyOf(int section, Urgency urgency) const {
   const double count = candidates[section];
+  const double room = static_cast<double>(paddedCapacity);
   const double slack = static_cast<double>(paddedCapacity - floor[section] - unplaced[section]);
-  // A section without slack is not infinitely more urgent than one with a little.
-  const double base = static_cast<double>(limits.capacity) / 512;
   switch (urgency) {
   case Urgency::Candidates:
-    return count + slack / (static_cast<double>(paddedCapacity) + 1);
+    return count + slack / (room + 1);
   case Urgency::WeightedCandidates:
     return count / weight[section];
   case Urgency::WeightedSlack:
-    return (slack + base / 2) / weight[section];
-  case Urgency::WeightedBoth:
-    return count * (slack + base) / weight[section];
-  case Urgency::Weight:
-    return -weight[section];
+    // A section without slack is not infinitely more urgent than one with a little.
+    return (slack + room / 1024) / weight[section];
   }
   return 0;
 }
@@ -388,19 +395,24 @@ int32_t Search::choose(Urgency urgency) const {
   return preferred;
 }
 
-bool Search::outOfTime() const {
-  if (limits.seconds <= 0)
+bool Search::outOfTime() {
+  if (limits.seconds <= 0 || steps < nextClock)
     return false;
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > limits.seconds;
+  const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (elapsed <= limits.seconds)
+    nextClock = steps + kStepsPerClock;
+  return elapsed > limits.seconds;
 }
 
+/// One depth-first search from the empty arena, of at most so many decisions.
 Outcome Search::descend(Urgency urgency, int64_t nodeLimit) {
   reset();
-  for (int64_t visited = 1;; ++visited, ++nodes) {
+  for (int64_t visited = 0;; ++visited, ++nodes) {
     const int32_t buffer = choose(urgency);
+    steps += static_cast<int64_t>(members.size());
     if (buffer < 0)
       return Outcome::Placed;
-    if (visited > nodeLimit || (visited % 256 == 0 && outOfTime()))
+    if (visited >= nodeLimit || outOfTime())
       return Outcome::Exhausted;
     decisions.push_back({buffer, trail.size()});
     if (place(buffer))
@@ -417,24 +429,31 @@ Outcome Search::descend(Urgency urgency, int64_t nodeLimit) {
   }
 }
 
+bool Search::isHopeless() const {
+  for (int64_t bytes : size)
+    if (bytes > limits.capacity)
+      return true;
+  for (int64_t bytes : total)
+    if (bytes > paddedCapacity)
+      return true;
+  return false;
+}
+
 SearchResult Search::run() {
-  const Rule portfolio[] = {
-      {Urgency::Candidates, Preference::LongestThenArea},
-      {Urgency::WeightedCandidates, Preference::LongestThenArea},
-  };
+  constexpr int64_t rules = std::size(kPortfolio);
   SearchResult result;
-  for (size_t i = 0; i < size.size(); ++i)
-    if (size[i] > limits.capacity)
-      result.outcome = Outcome::Infeasible;
-  for (int64_t sum : total)
-    if (sum > paddedCapacity)
-      result.outcome = Outcome::Infeasible;
+  if (isHopeless())
+    result.outcome = Outcome::Infeasible;
   while (result.outcome == Outcome::Exhausted && nodes < limits.nodes && !outOfTime()) {
-    const Rule rule = portfolio[result.restarts % std::size(portfolio)];
+    const int64_t round = result.restarts / rules, rule = result.restarts % rules;
+    // The first rule of a round finds out which sections are hard, the others build on it; kept for longer, weights
+    // would bind all later descents to the mistakes of the first.
+    if (rule == 0)
+      std::fill(weight.begin(), weight.end(), 1.0);
+    rank(/*perturb=*/round > 0);
     ++result.restarts;
-    rank(rule.preference, result.restarts > static_cast<int64_t>(std::size(portfolio)));
-    int64_t nodeLimit = luby(result.restarts) * static_cast<int64_t>(4 * size.size());
-    result.outcome = descend(rule.urgency, std::min(nodeLimit, limits.nodes - nodes));
+    const int64_t nodeLimit = luby(result.restarts) * kDecisionsPerBuffer * static_cast<int64_t>(size.size());
+    result.outcome = descend(kPortfolio[rule], std::min(nodeLimit, limits.nodes - nodes));
   }
   if (result.outcome == Outcome::Placed)
     result.offsets = bound;

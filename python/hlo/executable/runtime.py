@@ -6,8 +6,10 @@ be called from any thread.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,20 @@ FAST_PASSES = (
 
 _runtime.set_error_types(ArgumentError, ExecutionError)
 
+
+def _find_blas() -> str:
+    """Path of the OpenBLAS library of the `scipy-openblas32` package, or an empty string."""
+    spec = importlib.util.find_spec("scipy_openblas32")
+    if spec is None or spec.origin is None:
+        return ""
+    libraries = sorted((Path(spec.origin).parent / "lib").glob("libscipy_openblas*.so*"))
+    return str(libraries[0]) if libraries else ""
+
+
+_runtime.set_blas_path(_find_blas())
+
+blas_available = _runtime.blas_available
+blas_error = _runtime.blas_error
 register_llvm_translation = _runtime.register_llvm_translation
 hardware_threads = _runtime.hardware_threads
 host_cpu = _runtime.host_cpu
