@@ -69,12 +69,16 @@ class Builder:
         self._scopes: list[dict[object, Any]] = [{}]
         # Regions of the stack below this level run unconditionally where the current one does.
         self._guard = 0
+        # The names defined in each open region; function arguments are in none.
+        self._defined: list[set[str]] = [set()]
         self._next = 0
 
     # -- names and types ---------------------------------------------------------------------------
     def fresh(self) -> str:
         self._next += 1
-        return f"%{self._next}"
+        name = f"%{self._next}"
+        self._defined[-1].add(name)
+        return name
 
     def type_of(self, scalar: str) -> str:
         """`f32` as it stands at the current width: `f32` or `vector<16xf32>`."""
@@ -122,6 +126,10 @@ class Builder:
         """Stores `value` under `key` until the current region closes."""
         self._scopes[-1][key] = value
 
+    def is_visible(self, name: str, level: int) -> bool:
+        """Whether an SSA name is defined in an open region at most `level` deep, or is an argument."""
+        return all(name not in defined for defined in self._defined[level + 1 :])
+
     @property
     def level(self) -> int:
         """How many regions are open around the next op, the function body excluded."""
@@ -134,12 +142,12 @@ class Builder:
     @contextmanager
     def at_level(self, level: int) -> Iterator[None]:
         """Builds in the enclosing region `level`, ahead of the region now open inside it."""
-        regions, scopes = self._regions, self._scopes
-        self._regions, self._scopes = regions[: level + 1], scopes[: level + 1]
+        saved = self._regions, self._scopes, self._defined
+        self._regions, self._scopes, self._defined = (s[: level + 1] for s in saved)
         try:
             yield
         finally:
-            self._regions, self._scopes = regions, scopes
+            self._regions, self._scopes, self._defined = saved
 
     def constant(self, value: float | int | bool, scalar: str) -> str:
         """A constant of MLIR scalar type `scalar`, splatted to the current width; kept at the kernel's entry."""
@@ -157,7 +165,9 @@ class Builder:
             wrapped = int(value) & ((1 << bits) - 1)
             literal = str(wrapped - (1 << bits) if wrapped >> (bits - 1) else wrapped)
         typ = self.type_of(scalar)
-        text = f"arith.constant {f'dense<{literal}>' if self.lanes else literal} : {typ}"
+        # The parser takes a scalar `true` or `false` without a type only.
+        typed = f"dense<{literal}> : {typ}" if self.lanes else literal if scalar == "i1" else f"{literal} : {typ}"
+        text = f"arith.constant {typed}"
         known = self._scopes[0].get(text)
         if known is None:
             known = self.fresh()
@@ -186,6 +196,7 @@ class Builder:
         guard = self._guard
         self._regions.append([])
         self._scopes.append({})
+        self._defined.append(set())
         if conditional:
             self._guard = len(self._regions) - 1
         try:
@@ -200,6 +211,7 @@ class Builder:
         finally:
             self._guard = guard
             self._scopes.pop()
+            self._defined.pop()
 
     @contextmanager
     def loop(
@@ -209,8 +221,12 @@ class Builder:
 
         Set `loop.yielded` inside the `with`; read `loop.results` after it.
         """
+        outer = self._defined[-1]
+        before = set(outer)
         iv = self.fresh()
         names = [self.fresh() for _ in carried]
+        inside = outer - before
+        outer -= inside
         types = ", ".join(t for _, t in carried)
         head = f"scf.for {iv} = {lower} to {upper} step {step}"
         loop = Loop(iv, names, [])
@@ -221,6 +237,7 @@ class Builder:
             packed = result if len(carried) == 1 else f"{result}:{len(carried)}"
             head = f"{packed} = {head} iter_args({inits}) -> ({types})"
         with self._region(lambda: head + " {"):
+            self._defined[-1] |= inside
             yield loop
             if carried:
                 assert len(loop.yielded) == len(carried), "a loop must yield every carried value"

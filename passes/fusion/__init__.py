@@ -1,0 +1,1 @@
+"""Fusion: which ops become one kernel, and why."""

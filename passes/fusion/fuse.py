@@ -1,0 +1,122 @@
+"""fuse: ops that can be computed together become `hlo.fusion` ops, each one kernel."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from hlo import ir
+from hlo.passes.base import Pass
+from hlo.passes.fusion.groups import MAX_OPS, BlockFusion, Edge, Group
+from hlo.passes.fusion.op_traits import FOLDS
+from hlo.passes.hlo_to_loops.graph import Node, Region, region_of
+
+_QUIET = frozenset("constant broadcast_in_dim reshape convert transpose slice iota".split())
+
+
+@dataclass(frozen=True)
+class Fuse(Pass):
+    """Groups elementwise ops, data movement and reductions into `hlo.fusion` ops of kind `loop`, `reduce` or `row`.
+
+    Requires: the core op set, static shapes.
+    Guarantees: results are unchanged but for the rounding of reductions; every op is computed once for each element that is
+    needed, except constants, broadcasts, iotas and reshapes, which are copied into the kernels that read them.
+
+        %0 = hlo.multiply %a, %b : tensor<8xf32>         %0 = hlo.fusion(%a, %b) kind "loop" {
+        %1 = hlo.exponential %0 : tensor<8xf32>    ==>     multiply, exponential
+                                                         }
+    """
+
+    max_ops: int = MAX_OPS
+
+    def run(self, module: ir.Module) -> bool:
+        changed = False
+        for op in module.body.operations:
+            if op.operation.name == "func.func" and len(op.operation.regions[0].blocks):
+                changed |= self._block(op.operation.regions[0].blocks[0], region_of(op.operation.regions[0].blocks[0]))
+        return changed
+
+    def decisions(self, module: ir.Module) -> list[Edge]:
+        """The decision on every edge of every block, without changing the module."""
+        edges: list[Edge] = []
+
+        def visit(region: Region) -> None:
+            fusion = BlockFusion(region.nodes, region.results, self.max_ops)
+            fusion.run()
+            edges.extend(fusion.edges)
+            for node in region.nodes:
+                if node.name in ("while", "if", "case"):
+                    for inner in node.regions:
+                        visit(inner)
+
+        for op in module.body.operations:
+            if op.operation.name == "func.func" and len(op.operation.regions[0].blocks):
+                visit(region_of(op.operation.regions[0].blocks[0]))
+        return edges
+
+    def _block(self, block: ir.Block, region: Region) -> bool:
+        changed = False
+        for node in region.nodes:
+            if node.name in ("while", "if", "case"):
+                for ir_region, inner in zip(node.source.regions, node.regions, strict=True):
+                    changed |= self._block(ir_region.blocks[0], inner)
+        fusion = BlockFusion(region.nodes, region.results, self.max_ops)
+        groups = [g for g in fusion.run() if sum(n.name != "constant" for n in g.nodes) > 1]
+        doomed: dict[Node, None] = {}
+        for group in groups:
+            _rewrite(group, fusion)
+            doomed.update(dict.fromkeys(group.ordered(fusion.position)))
+        for node in sorted(doomed, key=fusion.position.__getitem__, reverse=True):
+            if not any(len(list(r.uses)) for r in node.source.results):
+                node.source.erase()
+        return changed or bool(groups)
+
+
+def kind_of(group: Group) -> str:
+    """`reduce` where the root folds, `row` where a reduction feeds elements of its own row, `loop` otherwise."""
+    if group.root.name in FOLDS:
+        return "reduce"
+    return "row" if any(n.name in FOLDS for n in group.nodes) else "loop"
+
+
+def name_of(nodes: list[Node]) -> str:
+    """A name from the ops that do the work, the most frequent first and the root last."""
+    counts = Counter(n.name for n in nodes[:-1] if n.name not in _QUIET)
+    words = [name for name, _ in counts.most_common(3)]
+    return "_".join([*words, nodes[-1].name]) + "_fusion"
+
+
+def _rewrite(group: Group, fusion: BlockFusion) -> None:
+    """Replaces the root by an `hlo.fusion` that holds copies of the group's ops."""
+    nodes = group.ordered(fusion.position)
+    held = {value for n in nodes for value in n.source.results}
+    inputs: dict[ir.Value, None] = {}
+    for node in nodes:
+        for value in node.source.operands:
+            if value not in held:
+                inputs[value] = None
+    root = group.root.source
+    with root.location, ir.InsertionPoint(root):
+        fused = ir.Operation.create(
+            "hlo.fusion",
+            results=[r.type for r in root.results],
+            operands=list(inputs),
+            attributes={
+                "kind": ir.StringAttr.get(kind_of(group)),
+                "name": ir.StringAttr.get(name_of(nodes)),
+            },
+            regions=1,
+        )
+        block = fused.regions[0].blocks.append(*[v.type for v in inputs])
+    inner: dict[ir.Value, ir.Value] = dict(zip(inputs, block.arguments, strict=True))
+    with ir.InsertionPoint(block):
+        for node in nodes:
+            copy = node.source.clone()
+            for i, value in enumerate(node.source.operands):
+                copy.operands[i] = inner[value]
+            for old, new in zip(node.source.results, copy.results, strict=True):
+                inner[old] = new
+        with root.location:
+            ir.Operation.create("hlo.return", operands=[inner[r] for r in root.results])
+    for old, new in zip(root.results, fused.results, strict=True):
+        old.replace_all_uses_with(new)

@@ -1,0 +1,218 @@
+"""Greedy producer-consumer fusion on one block: each op joins the group of its consumers where that pays.
+
+Groups have one root, the last op; an op joins a group when all its readers are in it, so nothing is computed twice except
+what is free to repeat. Every edge gets a decision with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hlo.passes.fusion.op_traits import EXPENSIVE, FOLDS, FREE_TO_REPEAT, MOVEMENT, is_fusible, repeats_operand
+from hlo.passes.hlo_to_loops.affine import merge_cuts
+from hlo.passes.hlo_to_loops.emitter import splat_of
+from hlo.passes.hlo_to_loops.graph import Node, Tensor, free_tensors, users
+from hlo.passes.hlo_to_loops.loop_space import required_cuts
+
+MAX_OPS = 200  # beyond this a kernel compiles slowly and spills registers
+
+
+@dataclass(frozen=True)
+class FusionDecision:
+    """Whether a producer was fused into a consumer's kernel, and why."""
+
+    fused: bool
+    reason: str
+
+    @staticmethod
+    def yes(reason: str) -> FusionDecision:
+        return FusionDecision(True, reason)
+
+    @staticmethod
+    def no(reason: str) -> FusionDecision:
+        return FusionDecision(False, reason)
+
+    def __bool__(self) -> bool:
+        return self.fused
+
+
+@dataclass(eq=False)
+class Group:
+    """Ops that become one kernel.
+
+    Attributes:
+        root: the op whose result leaves the kernel.
+        nodes: the ops, in program order once `ordered` ran.
+        repeated: tensors read more than once for each element computed: expensive producers stay out.
+    """
+
+    root: Node
+    nodes: set[Node] = field(default_factory=set[Node])
+    repeated: set[Tensor] = field(default_factory=set[Tensor])
+
+    def ordered(self, position: dict[Node, int]) -> list[Node]:
+        return sorted(self.nodes, key=position.__getitem__)
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A decision about one producer and the group of its consumers."""
+
+    producer: Node
+    consumer: Node
+    decision: FusionDecision
+
+
+class BlockFusion:
+    """Decides the groups of one block."""
+
+    def __init__(self, nodes: Sequence[Node], results: Sequence[Tensor], max_ops: int = MAX_OPS) -> None:
+        self.nodes = list(nodes)
+        self.position = {node: i for i, node in enumerate(self.nodes)}
+        self.readers = users(self.nodes)
+        for node in self.nodes:
+            for region in node.regions:
+                for tensor in free_tensors(region):
+                    self.readers.setdefault(tensor, []).append(node)
+        self.leaves = set(results)
+        self.max_ops = max_ops
+        # The groups that hold each op: one, but several for ops that are free to repeat.
+        self.groups: dict[Node, list[Group]] = {}
+        self.edges: list[Edge] = []
+
+    def run(self) -> list[Group]:
+        """The groups, in program order of their roots."""
+        found: list[Group] = []
+        for node in reversed(self.nodes):
+            if not is_fusible(node) and node.name != "constant":
+                continue
+            joined, needed_outside = self._targets(node)
+            for group in joined:
+                self._join(node, group)
+            if needed_outside and node.name != "constant":
+                group = Group(node, set())
+                self._join(node, group)
+                found.append(group)
+        return sorted(found, key=lambda g: self.position[g.root])
+
+    def _join(self, node: Node, group: Group) -> None:
+        self.groups.setdefault(node, []).append(group)
+        group.nodes.add(node)
+        self._note_repeats(node, group)
+
+    def _note_repeats(self, node: Node, group: Group) -> None:
+        """What a group reads repeatedly: through an op that repeats, or through an op itself repeated."""
+        inherited = any(r in group.repeated for r in node.results)
+        for i, operand in enumerate(node.operands):
+            if inherited or (repeats_operand(node, i) and not self._hoisted(node, group)):
+                group.repeated.add(operand)
+
+    def _hoisted(self, node: Node, group: Group) -> bool:
+        """Whether a broadcast's operand is the same along the innermost loop, so that it is computed outside of it."""
+        if node.name != "broadcast_in_dim":
+            return False
+        operand, result = node.operands[0], node.results[0]
+        dims = node.attributes["broadcast_dimensions"]
+        kept = [d for d, size in zip(dims, operand.shape, strict=True) if size != 1]
+        prefix = [d for d in range(len(result.shape)) if result.shape[d] != 1][: len(kept)]
+        return operand.size == 1 or (kept == prefix and result.size == group.root.results[0].size)
+
+    def _targets(self, node: Node) -> tuple[list[Group], bool]:
+        """(the groups to compute an op in, whether its result is needed in memory too)."""
+        readers = [r for result in node.results for r in self.readers.get(result, [])]
+        outside = any(result in self.leaves for result in node.results)
+        groups: dict[Group, list[Node]] = {}
+        for reader in readers:
+            for group in self.groups.get(reader, []):
+                groups.setdefault(group, []).append(reader)
+        unfused = [r for r in readers if not self.groups.get(r)]
+        if is_free_to_repeat(node):
+            joined = [g for g, inside in groups.items() if self._decide(node, inside[0], self._judge(node, g, inside))]
+            return joined, outside or bool(unfused) or len(joined) < len(groups) or not readers
+        if not readers:
+            return [], True
+        if outside:
+            self._decide(node, readers[0], FusionDecision.no("its result leaves the block"))
+            return [], True
+        if unfused:
+            self._decide(node, unfused[0], FusionDecision.no(f"its reader {unfused[0].name} is not a generated loop"))
+            return [], True
+        if len(groups) > 1:
+            self._decide(node, readers[0], FusionDecision.no("it has readers in several kernels"))
+            return [], True
+        ((group, inside),) = groups.items()
+        fused = self._decide(node, inside[0], self._judge(node, group, inside))
+        return ([group], False) if fused else ([], True)
+
+    def _decide(self, node: Node, reader: Node, decision: FusionDecision) -> bool:
+        if node.name != "constant":
+            self.edges.append(Edge(node, reader, decision))
+        return decision.fused
+
+    def _judge(self, node: Node, group: Group, readers: Sequence[Node]) -> FusionDecision:
+        if node.name == "constant":
+            return FusionDecision.yes("a constant") if splat_of(node) is not None else FusionDecision.no("its elements differ")
+        if len(node.results) != 1:
+            return FusionDecision.no("it has several results")
+        if len(group.nodes) >= self.max_ops:
+            return FusionDecision.no(f"the kernel already holds {len(group.nodes)} ops")
+        if node.name == "dynamic_update_slice":
+            return FusionDecision.no("an update is made in place, as the root of its kernel")
+        if any(r.name in ("reduce", "reduce_window") and node.results[0] in r.operands[len(r.operands) // 2 :]
+               for r in readers):  # fmt: skip
+            return FusionDecision.no("it is the initial value of a reduction")
+        if node.results[0] in group.repeated and (node.name in EXPENSIVE or node.name in FOLDS):
+            return FusionDecision.no("the kernel reads it repeatedly, and it is dear to compute")
+        if (problem := self._update_conflict(node, group)) is not None:
+            return FusionDecision.no(problem)
+        if node.name in FOLDS:
+            return self._judge_fold(node, group)
+        if self._holds_inner_fold(group):
+            return self._judge_with_folds(node, group)
+        return FusionDecision.yes("all its readers are in this kernel")
+
+    def _update_conflict(self, node: Node, group: Group) -> str | None:
+        """An update in place must not read, through its producers, what it overwrites."""
+        root = group.root
+        if root.name != "dynamic_update_slice":
+            return None
+        if node.results[0] is root.operands[0]:
+            return "it is the operand that is updated in place"
+        if root.operands[0] in node.operands and root.operands[1].size > 1:
+            return "it reads the buffer that is updated in place"
+        return None
+
+    def _judge_fold(self, node: Node, group: Group) -> FusionDecision:
+        if group.root.name in FOLDS or any(n.name in FOLDS for n in group.nodes if n is group.root):
+            return FusionDecision.no("a reduction of a reduction is a kernel of its own")
+        root = group.root.results[0]
+        if node.name == "reduce_window":
+            same = root.size == node.results[0].size
+            return FusionDecision.yes("element by element") if same else FusionDecision.no("its readers change shape")
+        return self._judge_with_folds(node, group)
+
+    @staticmethod
+    def _holds_inner_fold(group: Group) -> bool:
+        return any(n.name in FOLDS and n is not group.root for n in group.nodes)
+
+    def _judge_with_folds(self, node: Node, group: Group) -> FusionDecision:
+        """Reductions inside a kernel must be computed once: one for each run of the innermost loop."""
+        root = group.root.results[0]
+        inputs = {t for n in (*group.nodes, node) for t in n.operands}
+        held = {*group.nodes, node}
+        boundary = {t for t in inputs if t.producer is not None and t.producer not in held}
+        memo: dict[Tensor, frozenset[int]] = {t: frozenset() for t in boundary}
+        extents = merge_cuts(set(required_cuts(root, memo)), root.size)
+        for fold in held:
+            if fold.name not in FOLDS or fold is group.root:
+                continue
+            size = fold.results[0].size
+            if size not in (root.size, root.size // max(extents[-1], 1)):
+                return FusionDecision.no("the reduction would be computed again for every element")
+        return FusionDecision.yes("the reduction is computed once for each row of the kernel")
+
+
+def is_free_to_repeat(node: Node) -> bool:
+    """Whether a producer is copied into every kernel that reads it."""
+    return node.name in FREE_TO_REPEAT or (node.name in MOVEMENT and node.results[0].size == 1)

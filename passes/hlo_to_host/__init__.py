@@ -1,0 +1,1 @@
+"""From fused `hlo` on tensors to kernels and a host program on memref."""

@@ -1,0 +1,410 @@
+"""Gives every value of the program a buffer and writes the host program: kernel calls and loops on memrefs.
+
+Buffers are shared where that is free: views show their operand's storage; a result takes the storage of an operand that
+dies there when the kernel reads it element by element; what a block yields is computed in place in the carry, branch
+or entry result it goes to; a dynamic_update_slice or scatter writes only what it changes. Where two needs
+overlap a copy is made, and `Bufferizer.copies` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hlo.diagnostics import UnsupportedError
+from hlo.passes.hlo_to_host.host_text import HostText, Storage
+from hlo.passes.hlo_to_host.kernel_table import KernelTable, structural_key
+from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness
+from hlo.passes.hlo_to_loops.emitter import splat_of
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, free_tensors
+from hlo.passes.hlo_to_loops.kernels import emit_kernel
+from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+
+
+LARGEST_STORED_SPLAT = 16  # elements
+
+
+@dataclass
+class Block:
+    """The state of one block's emission.
+
+    Attributes:
+        nodes: its ops.
+        results: what it yields.
+        live: its liveness.
+        wishes: storages that certain values should be computed in.
+        at: position of the op being emitted.
+    """
+
+    nodes: Sequence[Node]
+    results: Sequence[Tensor]
+    live: BlockLiveness
+    wishes: dict[Tensor, Storage]
+    at: int = 0
+
+
+@dataclass
+class Bufferizer:
+    """Emits a host program into `text`, kernels into `table`."""
+
+    text: HostText
+    table: KernelTable
+    constant: Callable[[Node], Storage]
+    copies: list[str] = field(default_factory=list[str])
+    _storages: dict[Tensor, Storage] = field(default_factory=dict[Tensor, Storage])
+    # Constants filled in by code, in each open block: they exist only there.
+    _filled: list[list[Tensor]] = field(default_factory=lambda: [[]])
+    _open: list[BlockLiveness] = field(default_factory=list[BlockLiveness])
+
+    # -- entry -----------------------------------------------------------------------------------------
+    def entry(self, region: Region, arguments: Sequence[Storage], results: Sequence[Storage]) -> None:
+        """The body of @main; donated arguments come in as owned storages, perhaps also as results."""
+        live = BlockLiveness(region.nodes, region.results)
+        for tensor, storage in zip(region.arguments, arguments, strict=True):
+            self._storages[tensor] = storage
+            storage.needed_until = live.last_use(tensor)
+        self._block(region, live, results)
+
+    def _block(self, region: Region, live: BlockLiveness, targets: Sequence[Storage]) -> None:
+        """Emits a block whose results must end up in `targets`."""
+        block = Block(region.nodes, region.results, live, {})
+        self._wish(block, targets)
+        self._enter(live)
+        for at, node in enumerate(region.nodes):
+            block.at = at
+            self._node(block, node)
+        self._deliver([self.storage(t) for t in region.results], targets)
+        self._leave()
+
+    def _enter(self, live: BlockLiveness) -> None:
+        self._filled.append([])
+        self._open.append(live)
+
+    def _leave(self) -> None:
+        self._open.pop()
+        for tensor in self._filled.pop():
+            del self._storages[tensor]
+
+    def _wish(self, block: Block, targets: Sequence[Storage]) -> None:
+        """Works backwards from where results must go to which ops should compute in place there."""
+        wishes = block.wishes
+        for tensor, target in zip(block.results, targets, strict=True):
+            wishes.setdefault(block.live.root(tensor), target)
+        taken: set[int] = {id(s) for s in wishes.values()}
+        for node in reversed(block.nodes):
+            if node.name != "while" and not updates_in_place(node):
+                continue
+            pairs = zip(node.operands, node.results, strict=False)
+            for operand, result in pairs:
+                wish, root = wishes.get(result), block.live.root(operand)
+                if wish is not None and root not in wishes and id(wish) in taken:
+                    wishes[root] = wish
+
+    def _deliver(self, sources: Sequence[Storage], targets: Sequence[Storage]) -> None:
+        """Copies each source into its target, as if all at once."""
+        moves = [(s, t) for s, t in zip(sources, targets, strict=True) if s is not t and t.elements]
+        overwritten = {id(t) for _, t in moves}
+        saved: dict[int, Storage] = {}
+        for source, _ in moves:
+            if id(source) in overwritten and id(source) not in saved:
+                saved[id(source)] = self._alloc_like(source, "swap", "")
+                self.text.copy(source, saved[id(source)])
+        for source, target in moves:
+            self.copies.append(f"{target.name}: a result is also needed elsewhere")
+            self.text.copy(saved.get(id(source), source), target)
+
+    # -- storage ---------------------------------------------------------------------------------------
+    def storage(self, tensor: Tensor) -> Storage:
+        """The storage that holds a value; constants are laid down when first asked for."""
+        known = self._storages.get(tensor)
+        if known is None:
+            node = tensor.producer
+            assert node is not None and node.name == "constant", "a value is used before it is computed"
+            if tensor.size > LARGEST_STORED_SPLAT and splat_of(node) is not None:
+                return self._fill(node, tensor)
+            known = self._storages[tensor] = self.constant(node)
+        return known
+
+    def _fill(self, node: Node, tensor: Tensor) -> Storage:
+        """A splat constant is not stored: code fills a buffer with it, in the block that needs it."""
+        region = Region(nodes=[node], results=[tensor])
+        name = self.table.add(structural_key(region), "fill", lambda: emit_kernel(region))
+        storage = self.text.alloc(tensor.size, tensor.type, "constant", location_of(node))
+        storage.needed_until = self._open[-1].last_use(tensor)
+        self.text.call(name, [storage])
+        self._storages[tensor] = storage
+        self._filled[-1].append(tensor)
+        return storage
+
+    def _alloc_like(self, storage: Storage, label: str, location: str) -> Storage:
+        return self.text.alloc(storage.elements, storage.type, label, location)
+
+    def _result(self, block: Block, node: Node, result: Tensor, in_place: Sequence[Tensor]) -> Storage:
+        """A storage to compute a result in: the one wished for, an operand that dies here, or a new one.
+
+        Args:
+            in_place: operands whose storage the op may overwrite while it reads them.
+        """
+        live, at = block.live, block.at
+        free_now = {id(self.storage(t)) for t in in_place if t in self._storages}
+        wish = block.wishes.get(result)
+        if wish is not None and self._may_write(wish, at, free_now):
+            chosen = wish
+        else:
+            chosen = None
+            for operand in in_place:
+                storage = self._storages.get(operand)
+                if (
+                    storage is not None
+                    and storage.owned
+                    and storage.bytes == result.size * result.type.memory_bytes
+                    and storage.type.memory == result.type.memory
+                    and storage.needed_until <= at
+                    and live.last_use(operand) <= at
+                ):
+                    chosen = storage
+                    break
+            if chosen is None:
+                chosen = self.text.alloc(result.size, result.type, label_of(node), location_of(node))
+        chosen.needed_until = live.last_use(result)
+        self._storages[result] = chosen
+        return chosen
+
+    @staticmethod
+    def _may_write(storage: Storage, at: int, free_now: set[int]) -> bool:
+        if storage.needed_until < at:
+            return True
+        return storage.needed_until == at and id(storage) in free_now
+
+    # -- ops -------------------------------------------------------------------------------------------
+    def _node(self, block: Block, node: Node) -> None:
+        if node.name == "constant":
+            return
+        if node.name in VIEWS:
+            for operand, result in zip(node.operands, node.results, strict=True):
+                self._storages[result] = self.storage(operand)
+            return
+        structured = {"while": self._while, "if": self._if, "case": self._case}.get(node.name)
+        if structured is not None:
+            structured(block, node)
+            return
+        self._kernel(block, node)
+
+    def _kernel(self, block: Block, node: Node) -> None:
+        """A kernel call: the node's region (or the node itself), emitted once for all alike."""
+        region, inputs = kernel_region(node)
+        key = structural_key(region)
+        name = self.table.add(key, label_of(node), lambda: emit_kernel(region))
+        kernel = self.table.kernels[name]
+        sources = [self.storage(t) for t in inputs]
+        if kernel.updates is not None:
+            self._update(block, node, name, kernel, inputs)
+            return
+        in_place = [inputs[i] for i in kernel.in_place]
+        targets: list[Storage] = []
+        for result in node.results:
+            usable = [t for t in in_place if self._storages.get(t) not in targets]
+            targets.append(self._result(block, node, result, usable))
+        self._call(name, kernel, sources, targets)
+
+    def _call(self, name: str, kernel: Kernel, sources: list[Storage], targets: list[Storage]) -> None:
+        scratch = [self.text.alloc(n, t, f"{name} scratch", "") for n, t in kernel.scratch]
+        if kernel.units:
+            self.text.call(name, [*sources, *targets, *scratch])
+
+    def _update(self, block: Block, node: Node, name: str, kernel: Kernel, inputs: Sequence[Tensor]) -> None:
+        """A kernel that changes part of one operand, in place where that operand dies here."""
+        sources = [self.storage(t) for t in inputs]
+        targets: list[Storage] = []
+        for result, i in zip(node.results, kernel.updates or (), strict=True):
+            operand = inputs[i]
+            reread = not kernel.update_safe
+            target = self._result(block, node, result, [] if reread else [operand])
+            if target is not sources[i]:
+                self.copies.append(f"{target.name}: {label_of(node)} updates an operand that is needed afterwards")
+                self.text.copy(sources[i], target)
+            targets.append(target)
+        self._call(name, kernel, sources, targets)
+
+    # -- control flow ----------------------------------------------------------------------------------
+    def _while(self, block: Block, node: Node) -> None:
+        condition, body = node.regions
+        carries = self._carries(block, node, body)
+        for tensor, argument, storage in zip(body.arguments, condition.arguments, carries, strict=True):
+            self._storages[tensor] = self._storages[argument] = storage
+        with self.text.nested("scf.while : () -> () {", end=None):
+            flag = self._condition(condition)
+            self.text.line(f"scf.condition({flag})")
+        with self.text.nested("} do {"):
+            live = BlockLiveness(body.nodes, body.results)
+            saved = [(s, s.needed_until, s.owned) for s in dict.fromkeys(carries)]
+            for storage in dict.fromkeys(carries):
+                uses = [live.last_use(t) for t, s in zip(body.arguments, carries, strict=True) if s is storage]
+                storage.needed_until = max(uses)
+            targets = list(carries)
+            outer = self._lock_outer(carries)
+            self._block(body, live, targets)
+            self._unlock(outer)
+            for storage, needed, owned in saved:
+                storage.needed_until, storage.owned = needed, owned
+            self.text.line("scf.yield")
+        for result, storage in zip(node.results, carries, strict=True):
+            self._storages[result] = storage
+            storage.needed_until = max(storage.needed_until, block.live.last_use(result))
+
+    def _carries(self, block: Block, node: Node, body: Region) -> list[Storage]:
+        """The storages that hold the carried values, initial values in them."""
+        live, at = block.live, block.at
+        chosen: list[Storage] = []
+        moves: list[tuple[Storage, Storage]] = []
+        for k, (operand, result) in enumerate(zip(node.operands, node.results, strict=True)):
+            source = self.storage(operand)
+            if body.results[k] is body.arguments[k]:
+                chosen.append(source)  # the loop never changes it
+                continue
+            wish = block.wishes.get(result)
+            dies = source.owned and source.needed_until <= at and live.last_use(operand) <= at
+            shared = sum(self.storage(o) is source for o in node.operands) > 1
+            if dies and not shared and (wish is None or wish is source or wish in chosen):
+                target = source
+            elif wish is not None and wish not in chosen and self._free_for_carry(wish, block, node):
+                target = wish
+            elif dies and not shared:
+                target = source
+            else:
+                target = self.text.alloc(result.size, result.type, f"{label_of(node)} carry {k}", location_of(node))
+            if target is not source:
+                moves.append((source, target))
+            chosen.append(target)
+        self._deliver([s for s, _ in moves], [t for _, t in moves])
+        return chosen
+
+    def _free_for_carry(self, wish: Storage, block: Block, node: Node) -> bool:
+        if wish.needed_until < block.at:
+            return True
+        # Its content dies at this loop; it must not be another carry's initial value read after being overwritten.
+        return wish.needed_until == block.at and all(self.storage(o) is not wish for o in node.operands) and not any(
+            self._storages.get(t) is wish for r in node.regions for t in free_tensors(r)
+        )
+
+    def _lock_outer(self, carries: Sequence[Storage]) -> list[Storage]:
+        """Everything that exists around a loop body stays as it is in the body, the carries apart."""
+        locked = [s for s in dict.fromkeys(self._storages.values()) if s.owned and s not in carries]
+        for storage in locked:
+            storage.owned = False
+        return locked
+
+    @staticmethod
+    def _unlock(storages: Sequence[Storage]) -> None:
+        for storage in storages:
+            storage.owned = True
+
+    def _condition(self, region: Region) -> str:
+        """Emits a loop's condition block; returns the SSA i1."""
+        live = BlockLiveness(region.nodes, region.results)
+        block = Block(region.nodes, region.results, live, {})
+        locked = self._lock_outer(())
+        self._enter(live)
+        for at, node in enumerate(region.nodes):
+            block.at = at
+            self._node(block, node)
+        self._unlock(locked)
+        flag = self._flag(self.storage(region.results[0]))
+        self._leave()
+        return flag
+
+    def _flag(self, storage: Storage) -> str:
+        text = self.text
+        byte = text.value(f"memref.load {storage.name}[{text.constant(0)}] : {storage.memref}")
+        return text.value(f"arith.cmpi ne, {byte}, {text.constant(0, 'i8')} : i8")
+
+    def _branch_targets(self, block: Block, node: Node) -> list[Storage]:
+        targets: list[Storage] = []
+        for result in node.results:
+            wish = block.wishes.get(result)
+            if wish is not None and wish.needed_until < block.at and wish not in targets:
+                target = wish
+            else:
+                target = self.text.alloc(result.size, result.type, label_of(node), location_of(node))
+            target.needed_until = -1
+            targets.append(target)
+        return targets
+
+    def _branch(self, region: Region, targets: Sequence[Storage]) -> None:
+        before = [(t, t.needed_until) for t in targets]
+        locked = self._lock_outer(targets)
+        self._block(region, BlockLiveness(region.nodes, region.results), targets)
+        self._unlock(locked)
+        for target, needed in before:
+            target.needed_until = needed
+
+    def _finish_branches(self, block: Block, node: Node, targets: Sequence[Storage]) -> None:
+        for result, target in zip(node.results, targets, strict=True):
+            self._storages[result] = target
+            target.needed_until = block.live.last_use(result)
+
+    def _if(self, block: Block, node: Node) -> None:
+        flag = self._flag(self.storage(node.operands[0]))
+        targets = self._branch_targets(block, node)
+        with self.text.nested(f"scf.if {flag} {{", end=None):
+            self._branch(node.regions[0], targets)
+        with self.text.nested("} else {"):
+            self._branch(node.regions[1], targets)
+        self._finish_branches(block, node, targets)
+
+    def _case(self, block: Block, node: Node) -> None:
+        text, index = self.text, self.storage(node.operands[0])
+        if index.type.name != "i32":
+            raise UnsupportedError("the index of case must be i32", op="hlo.case", location=node.location)
+        raw = text.value(f"memref.load {index.name}[{text.constant(0)}] : {index.memref}")
+        chosen = text.value(f"arith.index_cast {raw} : i32 to index")
+        targets = self._branch_targets(block, node)
+        *numbered, last = node.regions
+        text.line(f"scf.index_switch {chosen}")
+        for k, region in enumerate(numbered):
+            with text.nested(f"case {k} {{"):
+                self._branch(region, targets)
+                text.line("scf.yield")
+        with text.nested("default {"):
+            self._branch(last, targets)
+        self._finish_branches(block, node, targets)
+
+
+def updates_in_place(node: Node) -> bool:
+    """Whether an op changes part of its first operand, as far as its name tells."""
+    if node.name == "fusion":
+        root = node.regions[0].results[0].producer
+        return len(node.results) == 1 and root is not None and root.name in ("dynamic_update_slice", "scatter")
+    return node.name in ("dynamic_update_slice", "scatter")
+
+
+def kernel_region(node: Node) -> tuple[Region, list[Tensor]]:
+    """What a kernel for `node` computes, and the values that are its inputs; scalar constants go inside."""
+    if node.name == "fusion":
+        region = node.regions[0]
+        return region, list(node.operands)
+    region = Region(results=list(node.results))
+    inputs: list[Tensor] = []
+    for operand in dict.fromkeys(captured(node)):
+        if (producer := operand.producer) is not None and producer.name == "constant" and splat_of(producer) is not None:
+            region.nodes.append(producer)
+        else:
+            region.arguments.append(operand)
+            inputs.append(operand)
+    region.nodes.append(node)
+    return region, inputs
+
+
+def label_of(node: Node) -> str:
+    """A name for what a node computes, for buffers and kernels."""
+    if node.name == "fusion":
+        name = node.attributes.get("name")
+        return str(name) if name else "fusion"
+    return node.name
+
+
+def location_of(node: Node) -> str:
+    location = node.location
+    return "" if location == "loc(unknown)" or location.startswith("loc(callsite") else location
+
+

@@ -1,0 +1,127 @@
+"""The host program of a module: its text on memrefs, its kernels, its constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hlo import ir
+from hlo.diagnostics import UnsupportedError
+from hlo.passes.hlo_to_host.bufferize import Bufferizer
+from hlo.passes.hlo_to_host.host_text import HostText, Storage
+from hlo.passes.hlo_to_host.kernel_table import KernelTable
+from hlo.passes.hlo_to_loops.graph import Node, region_of
+from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+
+WORK_PER_PIECE = 32768  # element operations worth sending to another thread
+
+
+@dataclass
+class HostProgram:
+    """What `hlo_to_host` gives.
+
+    Attributes:
+        text: an MLIR module: `@main` on memrefs (arguments, results, constants), its kernels declared.
+        kernels: by name.
+        constants: contents of the constant arguments of @main.
+        argument_types, result_types: (shape, MLIR element type) of the program's signature.
+        donated: result index -> argument index whose memory it reuses.
+        copies: copies inserted, each with its reason.
+    """
+
+    text: str
+    kernels: dict[str, Kernel]
+    constants: list[np.ndarray[Any, Any]]
+    argument_types: list[tuple[tuple[int, ...], str]]
+    result_types: list[tuple[tuple[int, ...], str]]
+    donated: dict[int, int]
+    copies: list[str] = field(default_factory=list[str])
+
+
+def hlo_to_host(module: ir.Module, donated: Sequence[int] = ()) -> HostProgram:
+    """Bufferizes the entry `@main` of a legalized module.
+
+    Args:
+        module: one function `main`, in the core op set, static shapes.
+        donated: arguments whose memory the program may overwrite, besides those marked `tf.aliasing_output` or
+            `jax.buffer_donor`.
+    """
+    function = entry_of(module)
+    region = region_of(function.regions[0].blocks[0])
+    arguments = [Storage(f"%arg{i}", t.size, t.type) for i, t in enumerate(region.arguments)]
+    results = [Storage(f"%res{i}", t.size, t.type, owned=True) for i, t in enumerate(region.results)]
+    aliases = _aliases(function, region, donated)
+    for result, argument in aliases.items():
+        results[result] = arguments[argument]
+        arguments[argument].owned = True
+    constants: list[np.ndarray[Any, Any]] = []
+    storages: list[Storage] = []
+
+    def constant(node: Node) -> Storage:
+        tensor = node.results[0]
+        constants.append(ir.constants.to_numpy(node.source.attributes["value"]))
+        storages.append(Storage(f"%const{len(storages)}", tensor.size, tensor.type))
+        return storages[-1]
+
+    text, table = HostText(), KernelTable()
+    bufferizer = Bufferizer(text, table, constant)
+    bufferizer.entry(region, arguments, results)
+    parameters = [f"{s.name}: {s.memref}" for s in arguments]
+    parameters += [f"%res{i}: {s.memref}" for i, s in enumerate(results)]
+    parameters += [f"{s.name}: {s.memref}" for s in storages]
+    lines = [_declaration(name, kernel) for name, kernel in table.kernels.items()]
+    lines.append(f"  func.func @main({', '.join(parameters)}) {{")
+    lines += [*text.lines, "    return", "  }"]
+    return HostProgram(
+        text="module {\n" + "\n".join(lines) + "\n}\n",
+        kernels=table.kernels,
+        constants=constants,
+        argument_types=[(t.shape, t.type.name) for t in region.arguments],
+        result_types=[(t.shape, t.type.name) for t in region.results],
+        donated=aliases,
+        copies=bufferizer.copies,
+    )
+
+
+def entry_of(module: ir.Module) -> ir.Operation:
+    """The function `main`, or the only public function; raises UnsupportedError if there is none."""
+    functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
+    for function in functions:
+        if function.attributes["sym_name"].value == "main":
+            return function
+    if len(functions) == 1:
+        return functions[0]
+    raise UnsupportedError("the module has no function @main to compile")
+
+
+def _aliases(function: ir.Operation, region: Any, donated: Sequence[int]) -> dict[int, int]:
+    """Result -> donated argument: as marked, else the first donated one of the same type."""
+    marks = function.attributes["arg_attrs"] if "arg_attrs" in function.attributes else [{}] * len(region.arguments)
+    aliases: dict[int, int] = {}
+    waiting: list[int] = []
+    for i, attributes in enumerate(marks):
+        if "tf.aliasing_output" in attributes:
+            aliases[int(attributes["tf.aliasing_output"].value)] = i
+        elif i in donated or "jax.buffer_donor" in attributes:
+            waiting.append(i)
+    for i in waiting:
+        argument = region.arguments[i]
+        for j, result in enumerate(region.results):
+            if j not in aliases and (result.shape, result.type) == (argument.shape, argument.type):
+                aliases[j] = i
+                break
+    return aliases
+
+
+def _declaration(name: str, kernel: Kernel) -> str:
+    types = [*kernel.inputs, *kernel.outputs]
+    types += [f"memref<{n * t.parts}x{t.memory}>" for n, t in kernel.scratch]
+    pieces = max(1, min(kernel.units, kernel.work // WORK_PER_PIECE))
+    grain = max(1, -(-kernel.units // pieces)) if pieces > 1 else max(kernel.units, 1)
+    attributes = f"hlo.units = {kernel.units} : i64, hlo.grain = {grain} : i64"
+    if kernel.runtime:
+        attributes += ", hlo.runtime"
+    return f"  func.func private @{name}({', '.join(types)}) attributes {{{attributes}}}"

@@ -1,0 +1,129 @@
+"""dot_general and convolution, one element at a time: right for every element type, dimension order and option.
+
+Large ones of the common types are kernels of their own; see passes/hlo_to_host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hlo.passes.hlo_to_loops import elementwise
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
+from hlo.passes.hlo_to_loops.builder import Value
+from hlo.passes.hlo_to_loops.conditions import ALWAYS, both, guarded
+from hlo.passes.hlo_to_loops.element_types import ElementType, Kind, element_type
+from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
+from hlo.passes.hlo_to_loops.elemental.reshaping import unpadded
+from hlo.passes.hlo_to_loops.emitter import Emitter, elemental
+from hlo.passes.hlo_to_loops.folds import Fold, fold
+from hlo.passes.hlo_to_loops.graph import Node
+
+
+# (indices in the contracted space, type of the products) -> the two factors.
+FactorsAt = Callable[[Sequence[Affine], ElementType], tuple[Value, Value]]
+
+
+def product_type(result: ElementType) -> ElementType:
+    """The type products are formed and summed in: f32 for floats narrower than it."""
+    return element_type("f32") if result.is_float and result.name != "f64" else result
+
+
+def _sum_of_products(
+    em: Emitter, result: ElementType, extents: Sequence[int], factors: FactorsAt
+) -> Value:
+    kind = product_type(result)
+    boolean = kind.kind is Kind.BOOL
+    times, plus = ("and", "or") if boolean else ("multiply", "add")
+
+    def element(indices: Sequence[Affine]) -> list[Value]:
+        left, right = (elementwise.convert(em.b, v, kind) for v in factors(indices, kind))
+        return [elementwise.EMITTERS[times](em.b, [left, right], kind, {})]
+
+    def combine(acc: Sequence[Value], new: Sequence[Value]) -> list[Value]:
+        return [elementwise.EMITTERS[plus](em.b, [acc[0], new[0]], kind, {})]
+
+    zero: float | int | bool = False if boolean else 0
+    work = Fold(tuple(extents), element, combine, (elementwise.constant(em.b, kind, zero),), (zero,))
+    return elementwise.convert(em.b, fold(em, work)[0], result)
+
+
+@elemental("dot_general")
+def dot_general(em: Emitter, node: Node, _: int, position: Position) -> Value:
+    lhs, rhs = node.operands
+    numbers = node.attributes["dot_dimension_numbers"]
+    lhs_batch = numbers.get("lhs_batching_dimensions", ())
+    rhs_batch = numbers.get("rhs_batching_dimensions", ())
+    lhs_sum = numbers.get("lhs_contracting_dimensions", ())
+    rhs_sum = numbers.get("rhs_contracting_dimensions", ())
+    dims = em.dims(position, node.results[0].shape)
+    lhs_at, rhs_at = [ZERO] * lhs.rank, [ZERO] * rhs.rank
+    for k, (p, q) in enumerate(zip(lhs_batch, rhs_batch, strict=True)):
+        lhs_at[p] = rhs_at[q] = dims[k]
+    lhs_free = [d for d in range(lhs.rank) if d not in lhs_batch and d not in lhs_sum]
+    rhs_free = [d for d in range(rhs.rank) if d not in rhs_batch and d not in rhs_sum]
+    rest = dims[len(lhs_batch) :]
+    for d, index in zip(lhs_free, rest, strict=False):
+        lhs_at[d] = index
+    for d, index in zip(rhs_free, rest[len(lhs_free) :], strict=True):
+        rhs_at[d] = index
+
+    def factors(indices: Sequence[Affine], _: ElementType) -> tuple[Value, Value]:
+        for p, q, index in zip(lhs_sum, rhs_sum, indices, strict=True):
+            lhs_at[p] = rhs_at[q] = index
+        return em.element(lhs, Position.of_dims(lhs_at)), em.element(rhs, Position.of_dims(rhs_at))
+
+    extents = [lhs.shape[d] for d in lhs_sum]
+    return _sum_of_products(em, node.results[0].type, extents, factors)
+
+
+@elemental("convolution")
+def convolution(em: Emitter, node: Node, _: int, position: Position) -> Value:
+    lhs, rhs = node.operands
+    attributes = node.attributes
+    labels = attributes["dimension_numbers"]
+    rank = lhs.rank - 2
+    ones = (1,) * rank
+    strides = attributes.get("window_strides") or ones
+    gaps = attributes.get("lhs_dilation") or ones
+    spread = attributes.get("rhs_dilation") or ones
+    reversal = attributes.get("window_reversal") or (False,) * rank
+    padding = padding_pairs(attributes.get("padding"), rank)
+    groups, batch_groups = attributes["feature_group_count"], attributes["batch_group_count"]
+    dims = em.dims(position, node.results[0].shape)
+    output = {label: dims[d] for d, label in enumerate(labels["output"])}
+    lhs_dim = {label: d for d, label in enumerate(labels["input"])}
+    rhs_dim = {label: d for d, label in enumerate(labels["kernel"])}
+    features = rhs.shape[rhs_dim["o"]]
+    inputs = rhs.shape[rhs_dim["i"]]
+    batch, group = output["b"], ZERO
+    if batch_groups > 1:
+        group, _rest = em.divmod(output["f"], features // batch_groups)
+        batch = batch + group * (lhs.shape[lhs_dim["b"]] // batch_groups)
+        group = ZERO
+    elif groups > 1:
+        group, _rest = em.divmod(output["f"], features // groups)
+
+    def factors(indices: Sequence[Affine], kind: ElementType) -> tuple[Value, Value]:
+        *taps, channel = indices
+        lhs_at, rhs_at = [ZERO] * lhs.rank, [ZERO] * rhs.rank
+        inside = ALWAYS
+        for k in range(rank):
+            label, size = str(k), rhs.shape[rhs_dim[str(k)]]
+            index = output[label] * strides[k] + taps[k] * spread[k] + -padding[k][0]
+            held, index = unpadded(em, index, lhs.shape[lhs_dim[label]], gaps[k])
+            inside = both(em, inside, held)
+            lhs_at[lhs_dim[label]] = index
+            rhs_at[rhs_dim[label]] = taps[k] * -1 + (size - 1) if reversal[k] else taps[k]
+        lhs_at[lhs_dim["b"]], lhs_at[lhs_dim["f"]] = batch, group * inputs + channel
+        rhs_at[rhs_dim["i"]], rhs_at[rhs_dim["o"]] = channel, output["f"]
+
+        def load() -> list[Value]:
+            at = [em.bounded(i, size) for i, size in zip(lhs_at, lhs.shape, strict=True)]
+            return [elementwise.convert(em.b, em.element(lhs, Position.of_dims(at)), kind)]
+
+        zero = elementwise.constant(em.b, kind, False if kind.kind is Kind.BOOL else 0)
+        left = guarded(em, inside, [kind], load, lambda: [zero])[0]
+        return left, em.element(rhs, Position.of_dims(rhs_at))
+
+    extents = [*(rhs.shape[rhs_dim[str(k)]] for k in range(rank)), inputs]
+    return _sum_of_products(em, node.results[0].type, extents, factors)

@@ -1,0 +1,97 @@
+"""Ops whose positions are data: dynamic slices, updates, gather."""
+
+from __future__ import annotations
+
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
+from hlo.passes.hlo_to_loops.builder import Value
+from hlo.passes.hlo_to_loops.conditions import ALWAYS, at_least, both, guarded, less_than
+from hlo.passes.hlo_to_loops.element_types import Kind
+from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizable, elemental
+from hlo.passes.hlo_to_loops.graph import Node, Tensor
+
+
+def clamped_index(em: Emitter, tensor: Tensor, position: Position, limit: int) -> Affine:
+    """The integer element of `tensor` at `position` clamped to [0, limit], as an index expression."""
+    if limit == 0:
+        return ZERO
+    indices = position.dims if position.dims is not None else (position.offset or ZERO,)
+    if not all(em.is_uniform(i) for i in indices):
+        raise NotVectorizable("a position read from memory differs between lanes")
+    with em.scalar():
+        return em.name_index(clamp_to_index(em, em.element(tensor, position), limit), limit + 1)
+
+
+def clamp_to_index(em: Emitter, value: Value, limit: int) -> str:
+    """SSA `index` of a scalar integer clamped to [0, limit]; its own signedness decides what is negative."""
+    return em.b.op(f"arith.index_cast {_clamped(em, value, limit)} : i64 to index")
+
+
+def _clamped(em: Emitter, value: Value, limit: int) -> str:
+    b = em.b
+    wide = widened(em, value)
+    if value.type.kind is Kind.SINT:
+        wide = b.op(f"arith.maxsi {wide}, {b.constant(0, 'i64')} : i64")
+        return b.op(f"arith.minsi {wide}, {b.constant(limit, 'i64')} : i64")
+    return b.op(f"arith.minui {wide}, {b.constant(limit, 'i64')} : i64")
+
+
+def widened(em: Emitter, value: Value) -> str:
+    """A scalar integer as i64, sign- or zero-extended by its type."""
+    if value.type.register == "i64":
+        return value.name
+    extend = "extsi" if value.type.kind is Kind.SINT else "extui"
+    return em.b.op(f"arith.{extend} {value.name} : {value.type.register} to i64")
+
+
+@elemental("dynamic_slice")
+def dynamic_slice(em: Emitter, node: Node, _: int, position: Position) -> Value:
+    operand, *starts = node.operands
+    dims = em.dims(position, node.results[0].shape)
+    source = [
+        i + clamped_index(em, start, Position.of_dims(()), size - taken)
+        for i, start, size, taken in zip(dims, starts, operand.shape, node.results[0].shape, strict=True)
+    ]
+    return em.element(operand, Position.of_dims(source))
+
+
+@elemental("dynamic_update_slice")
+def dynamic_update_slice(em: Emitter, node: Node, _: int, position: Position) -> Value:
+    operand, update, *starts = node.operands
+    dims = em.dims(position, operand.shape)
+    condition, source = ALWAYS, list[Affine]()
+    for i, start, size, taken in zip(dims, starts, operand.shape, update.shape, strict=True):
+        shifted = i + clamped_index(em, start, Position.of_dims(()), size - taken) * -1
+        condition = both(em, condition, both(em, at_least(em, shifted, 0), less_than(em, shifted, taken)))
+        source.append(shifted)
+
+    def inside() -> list[Value]:
+        named = [em.bounded(i, size) for i, size in zip(source, update.shape, strict=True)]
+        return [em.element(update, Position.of_dims(named))]
+
+    return guarded(em, condition, [operand.type], inside, lambda: [em.element(operand, position)])[0]
+
+
+@elemental("gather")
+def gather(em: Emitter, node: Node, _: int, position: Position) -> Value:
+    operand, starts = node.operands
+    numbers, slice_sizes = node.attributes["dimension_numbers"], node.attributes["slice_sizes"]
+    dims = em.dims(position, node.results[0].shape)
+    offset_dims = numbers.get("offset_dims", ())
+    batch = [i for d, i in enumerate(dims) if d not in offset_dims]
+    vector_dim = numbers.get("index_vector_dim", 0)
+    start_map = numbers.get("start_index_map", ())
+    source: list[Affine] = [ZERO] * operand.rank
+    for k, d in enumerate(start_map):
+        at = list(batch)
+        if vector_dim < starts.rank:
+            at.insert(vector_dim, Affine((), k))
+        limit = operand.shape[d] - slice_sizes[d]
+        source[d] = clamped_index(em, starts, Position.of_dims(at), limit)
+    starts_batching = numbers.get("start_indices_batching_dims", ())
+    for d, s in zip(numbers.get("operand_batching_dims", ()), starts_batching, strict=True):
+        source[d] = batch[s - (1 if vector_dim < s else 0)]
+    hidden = (*numbers.get("collapsed_slice_dims", ()), *numbers.get("operand_batching_dims", ()))
+    kept = [d for d in range(operand.rank) if d not in hidden]
+    for d, o in zip(kept, offset_dims, strict=True):
+        source[d] = source[d] + dims[o]
+    return em.element(operand, Position.of_dims(source))

@@ -1,0 +1,193 @@
+"""reduce and reduce_window: one element of the result is a fold over elements of the operands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hlo.passes.hlo_to_loops import elementwise
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
+from hlo.passes.hlo_to_loops.builder import Value
+from hlo.passes.hlo_to_loops.conditions import ALWAYS, both, guarded
+from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
+from hlo.passes.hlo_to_loops.elemental.reshaping import unpadded
+from hlo.passes.hlo_to_loops.emitter import Emitter, elemental
+from hlo.passes.hlo_to_loops.folds import Combine, Fold, fold, identity_of
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.loop_space import required_cuts
+
+
+def monoid_of(region: Region) -> str | None:
+    """The op of a reducer that is a single op of its two arguments, such as `add`; None for another."""
+    if len(region.nodes) != 1 or len(region.arguments) != 2 or len(region.results) != 1:
+        return None
+    node = region.nodes[0]
+    if set(node.operands) != set(region.arguments) or region.results[0] is not node.results[0]:
+        return None
+    return node.name
+
+
+def accumulator_type(op: str | None, kind: ElementType) -> ElementType:
+    """Sums and products of floats narrower than f32 are accumulated in f32 and rounded once."""
+    narrow = kind.is_float and kind.name not in ("f32", "f64")
+    return element_type("f32") if narrow and op in ("add", "multiply") else kind
+
+
+def reducer(em: Emitter, region: Region, op: str | None) -> Combine:
+    """The combine function of a reducer region."""
+    if op is not None and op in elementwise.EMITTERS:
+
+        def combine_op(acc: Sequence[Value], new: Sequence[Value]) -> list[Value]:
+            return [elementwise.EMITTERS[op](em.b, [acc[0], new[0]], acc[0].type, {})]
+
+        return combine_op
+    return lambda acc, new: em.apply(region, [*acc, *new])
+
+
+@elemental("reduce")
+def reduce(em: Emitter, node: Node, result: int, position: Position) -> Value:
+    key = ("reduce", node, position, em.b.lanes, em.mask)
+    known = em.b.recall(key)
+    if known is None:
+        known = _reduce(em, node, position)
+        em.b.remember(key, known)
+    return known[result]
+
+
+def _reduce(em: Emitter, node: Node, position: Position) -> list[Value]:
+    count = len(node.operands) // 2
+    inputs, initials = node.operands[:count], node.operands[count:]
+    region, shape = node.regions[0], inputs[0].shape
+    reduced = sorted(node.attributes["dimensions"])
+    kept = em.dims(position, node.results[0].shape)
+    trailing = 0  # reduced dimensions at the minor end, folded as one range
+    while trailing < len(reduced) and reduced[-1 - trailing] == len(shape) - 1 - trailing:
+        trailing += 1
+    outer = reduced[: len(reduced) - trailing]
+    minor = math.prod(shape[len(shape) - trailing :])
+    cuts = {c for tensor in inputs for c in required_cuts(tensor) if c < minor}
+    minor_extents = merge_cuts(cuts, minor) if trailing else []
+    strides, minor_strides = suffix_products(shape), suffix_products(minor_extents)
+
+    def at(indices: Sequence[Affine]) -> Position:
+        dims = [ZERO] * len(shape)
+        for d, index in zip((d for d in range(len(shape)) if d not in reduced), kept, strict=True):
+            dims[d] = index
+        for d, index in zip(outer, indices, strict=False):
+            dims[d] = index
+        low = ZERO
+        for index, stride in zip(indices[len(outer) :], minor_strides, strict=True):
+            low = low + index * stride
+        offset = low
+        for index, size, stride in zip(dims, shape, strides, strict=True):
+            offset = offset + (index * stride if size != 1 else ZERO)
+        exact = _exact_dims(em, low, shape[len(shape) - trailing :])
+        if exact is None:
+            return Position(None, offset)
+        return Position((*dims[: len(shape) - trailing], *exact), offset)
+
+    op = monoid_of(region) if count == 1 else None
+    types = [accumulator_type(op, t.type) for t in node.results]
+    identity = None if op is None else identity_of(op, types[0])
+
+    def element(indices: Sequence[Affine]) -> list[Value]:
+        place = at(indices)
+        return [_as(em, em.element(t, place), k) for t, k in zip(inputs, types, strict=True)]
+
+    work = Fold(
+        extents=(*(shape[d] for d in outer), *minor_extents),
+        element=element,
+        combine=reducer(em, region, op),
+        initial=tuple(_initial(em, t, k) for t, k in zip(initials, types, strict=True)),
+        identity=None if identity is None else (identity,),
+    )
+    values = fold(em, work)
+    return [elementwise.convert(em.b, v, t.type) for v, t in zip(values, node.results, strict=True)]
+
+
+def _exact_dims(em: Emitter, offset: Affine, shape: Sequence[int]) -> tuple[Affine, ...] | None:
+    """Dimensions of an offset where they are affine; emits nothing."""
+    rest, dims = offset, list[Affine]()
+    for stride in suffix_products(shape):
+        split = rest.divmod(stride, em.extents)
+        if split is None:
+            return None
+        dims.append(split[0])
+        rest = split[1]
+    return tuple(dims)
+
+
+def _as(em: Emitter, value: Value, kind: ElementType) -> Value:
+    return value if value.type == kind else elementwise.convert(em.b, value, kind)
+
+
+def _initial(em: Emitter, tensor: Tensor, kind: ElementType) -> Value:
+    return _as(em, em.element(tensor, Position.of_dims(())), kind)
+
+
+@elemental("reduce_window")
+def reduce_window(em: Emitter, node: Node, result: int, position: Position) -> Value:
+    key = ("reduce_window", node, position, em.b.lanes, em.mask)
+    known = em.b.recall(key)
+    if known is None:
+        known = _reduce_window(em, node, position)
+        em.b.remember(key, known)
+    return known[result]
+
+
+def _reduce_window(em: Emitter, node: Node, position: Position) -> list[Value]:
+    count = len(node.operands) // 2
+    inputs, initials = node.operands[:count], node.operands[count:]
+    shape, attributes = inputs[0].shape, node.attributes
+    rank = len(shape)
+    ones = (1,) * rank
+    window = attributes["window_dimensions"]
+    strides = attributes.get("window_strides") or ones
+    gaps = attributes.get("base_dilations") or ones
+    spread = attributes.get("window_dilations") or ones
+    padding = padding_pairs(attributes.get("padding"), rank)
+    dims = em.dims(position, node.results[0].shape)
+    loops = [d for d in range(rank) if window[d] != 1]
+    op = monoid_of(node.regions[0]) if count == 1 else None
+    types = [accumulator_type(op, t.type) for t in node.results]
+    identity = None if op is None else identity_of(op, types[0])
+    start = [_initial(em, t, k) for t, k in zip(initials, types, strict=True)]
+
+    def element(indices: Sequence[Affine]) -> list[Value]:
+        inside, source = ALWAYS, list[Affine]()
+        within = dict(zip(loops, indices, strict=True))
+        for d in range(rank):
+            index = dims[d] * strides[d] + within.get(d, ZERO) * spread[d] + -padding[d][0]
+            held, index = unpadded(em, index, shape[d], gaps[d])
+            inside = both(em, inside, held)
+            source.append(index)
+
+        def load() -> list[Value]:
+            at = Position.of_dims([em.bounded(i, size) for i, size in zip(source, shape, strict=True)])
+            return [_as(em, em.element(t, at), k) for t, k in zip(inputs, types, strict=True)]
+
+        return guarded(em, inside, types, load, lambda: [_initial(em, t, k) for t, k in zip(initials, types, strict=True)])
+
+    work = Fold(
+        extents=tuple(window[d] for d in loops),
+        element=element,
+        combine=reducer(em, node.regions[0], op),
+        initial=tuple(start),
+        identity=None if identity is None else (identity,),
+    )
+    values = fold(em, work)
+    return [elementwise.convert(em.b, v, t.type) for v, t in zip(values, node.results, strict=True)]
+
+
+def padding_pairs(value: object, rank: int) -> list[tuple[int, int]]:
+    """A `padding` attribute (rank x 2, or flat) as (low, high) pairs; zeros when absent."""
+    if value is None:
+        return [(0, 0)] * rank
+    pairs: list[tuple[int, int]] = []
+    rows = list(value) if isinstance(value, (list, tuple)) else [value] * (2 * rank)
+    if rows and not isinstance(rows[0], (list, tuple)):
+        rows = [rows[i : i + 2] for i in range(0, len(rows), 2)]
+    for row in rows:
+        low, high = row
+        pairs.append((int(low), int(high)))
+    return pairs

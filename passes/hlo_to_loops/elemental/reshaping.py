@@ -1,0 +1,219 @@
+"""Ops that only move elements: where each element of the result comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hlo.passes.hlo_to_loops import elementwise
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
+from hlo.passes.hlo_to_loops.builder import Value
+from hlo.passes.hlo_to_loops.conditions import ALWAYS, Condition, both, guarded, in_range, is_zero, less_than
+from hlo.passes.hlo_to_loops.element_types import element_type
+from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizable, elemental
+from hlo.passes.hlo_to_loops.graph import Node
+
+
+@elemental("broadcast_in_dim")
+def broadcast_in_dim(em: Emitter, node: Node, _: int, position: Position) -> Value:
+    operand = node.operands[0]
+    if operand.size == 1:
+        return em.element(operand, Position.of_dims((ZERO,) * operand.rank))
+    dims = em.dims(position, node.results[0].shape)
+    source = [
+        ZERO if size == 1 else dims[d]
+        for size, d in zip(operand.shape, node.attributes["broadcast_dimensions"], strict=True)
+    ]
+    return em.element(operand, Position.of_dims(source))
+
+
+@elemental("reshape", "copy", "optimization_barrier")
+def reshape(em: Emitter, node: Node, result: int, position: Position) -> Value:
+    operand, shape = node.operands[result], node.results[result].shape
+    if operand.shape == shape:
+        return em.element(operand, position)
+    return em.element(operand, Position.of_offset(position.linear(shape)))
+
+
+@elemental("transpose")
+def transpose(em: Emitter, node: Node, _: int, position: Position) -> Value:
+    dims = em.dims(position, node.results[0].shape)
+    source = [ZERO] * len(dims)
+    for index, d in zip(dims, node.attributes["permutation"], strict=True):
+        source[d] = index
+    return em.element(node.operands[0], Position.of_dims(source))
+
+
+@elemental("slice")
+def slice_(em: Emitter, node: Node, _: int, position: Position) -> Value:
+    dims = em.dims(position, node.results[0].shape)
+    starts, strides = node.attributes["start_indices"], node.attributes["strides"]
+    source = [i * step + start for i, start, step in zip(dims, starts, strides, strict=True)]
+    return em.element(node.operands[0], Position.of_dims(source))
+
+
+@elemental("reverse")
+def reverse(em: Emitter, node: Node, _: int, position: Position) -> Value:
+    shape = node.results[0].shape
+    source = list(em.dims(position, shape))
+    for d in node.attributes["dimensions"]:
+        source[d] = source[d] * -1 + (shape[d] - 1)
+    return em.element(node.operands[0], Position.of_dims(source))
+
+
+@elemental("iota")
+def iota(em: Emitter, node: Node, _: int, position: Position) -> Value:
+    tensor = node.results[0]
+    return em.index_value(em.dims(position, tensor.shape)[node.attributes["iota_dimension"]], tensor.type)
+
+
+@elemental("concatenate")
+def concatenate(em: Emitter, node: Node, _: int, position: Position) -> Value:
+    axis = node.attributes["dimension"]
+    dims = em.dims(position, node.results[0].shape)
+    index = dims[axis]
+    low, high = index.bounds(em.extents)
+    pieces: list[tuple[int, int]] = []  # (operand, where it starts) of the operands that can be reached
+    start = 0
+    for k, operand in enumerate(node.operands):
+        end = start + operand.shape[axis]
+        if operand.shape[axis] and start <= high and end > low:
+            pieces.append((k, start))
+        start = end
+
+    def piece(at: int) -> Value:
+        k, start = pieces[at]
+        operand = node.operands[k]
+        source = list(dims)
+        source[axis] = em.bounded(index + -start, operand.shape[axis])
+        if at + 1 == len(pieces):
+            return em.element(operand, Position.of_dims(source))
+        condition = less_than(em, index, start + operand.shape[axis])
+        return guarded(
+            em, condition, [operand.type],
+            lambda: [em.element(operand, Position.of_dims(source))],
+            lambda: _masked_out(em, condition, lambda: [piece(at + 1)]),
+        )[0]  # fmt: skip
+
+    return piece(0)
+
+
+def _masked_out(em: Emitter, condition: Condition, emit: Callable[[], Value]) -> list[Value]:
+    """Emits where a lane-by-lane condition does not hold, so that nothing out of range is loaded."""
+    if condition.varying is None:
+        return [emit()]
+    inverse = em.b.op(
+        f"arith.xori {condition.varying}, {em.b.constant(True, 'i1')} : {em.b.type_of('i1')}"
+    )
+    with em.masked(inverse):
+        return [emit()]
+
+
+@elemental("pad")
+def pad(em: Emitter, node: Node, _: int, position: Position) -> Value:
+    operand, filler = node.operands
+    attributes = node.attributes
+    dims = em.dims(position, node.results[0].shape)
+    condition, source = ALWAYS, list[Affine]()
+    for i, size, low, gap in zip(
+        dims, operand.shape, attributes["edge_padding_low"], attributes["interior_padding"], strict=True
+    ):
+        held, index = unpadded(em, i + -low, size, gap + 1)
+        condition = both(em, condition, held)
+        source.append(index)
+
+    def inside() -> list[Value]:
+        named = [em.bounded(i, size) for i, size in zip(source, operand.shape, strict=True)]
+        return [em.element(operand, Position.of_dims(named))]
+
+    return guarded(em, condition, [operand.type], inside, lambda: [em.element(filler, Position.of_dims(()))])[0]
+
+
+def unpadded(em: Emitter, index: Affine, size: int, step: int) -> tuple[Condition, Affine]:
+    """Where `index` falls in a dimension of `size` elements laid `step` apart, and whether it hits one."""
+    if size == 0:
+        return Condition(never=True), ZERO
+    held = in_range(em, index, (size - 1) * step + 1)
+    if step == 1 or held.never:
+        return held, index
+    if (exact := index.divmod(step, em.extents)) is not None:
+        quotient, remainder = exact
+    else:
+        if not em.is_uniform(index):
+            raise NotVectorizable("interior padding along the lanes")
+        b = em.b
+        with b.width(0):
+            name, by = em.index(index), b.index(step)
+            quotient_name = b.op(f"arith.floordivsi {name}, {by} : index")
+            remainder_name = b.op(f"arith.subi {name}, {b.op(f'arith.muli {quotient_name}, {by} : index')} : index")
+        # Out of range the quotient is anything; it is used only where the condition holds.
+        quotient, remainder = em.name_index(quotient_name, size), em.name_index(remainder_name, step)
+        if size == 1:
+            quotient = ZERO
+    return both(em, held, is_zero(em, remainder)), quotient
+
+
+@elemental("bitcast_convert")
+def bitcast_convert(em: Emitter, node: Node, _: int, position: Position) -> Value:
+    operand, result = node.operands[0], node.results[0]
+    if operand.rank == result.rank:
+        value = em.element(operand, position)
+        return elementwise.EMITTERS["bitcast_convert"](em.b, [value], result.type, node.attributes)
+    dims = em.dims(position, result.shape)
+    if operand.rank > result.rank:
+        return _join_bits(em, node, dims)
+    return _split_bits(em, node, dims)
+
+
+def _bits_type(bits: int) -> str:
+    return f"ui{bits}" if bits > 1 else "i1"
+
+
+def _bits_of(em: Emitter, value: Value, bits: int) -> Value:
+    """The bit pattern of a value, as an unsigned integer of its width."""
+    return elementwise.EMITTERS["bitcast_convert"](em.b, [value], element_type(_bits_type(bits)), {})
+
+
+def _join_bits(em: Emitter, node: Node, dims: tuple[Affine, ...]) -> Value:
+    """Narrow elements of a minor dimension make one wide element, the first its low bits."""
+    operand, result = node.operands[0], node.results[0]
+    narrow, b = operand.type.bits, em.b
+    if result.type.is_complex or operand.type.is_complex:
+        raise _complex_bitcast(node)
+    wide = element_type(_bits_type(result.type.bits))
+    total: Value | None = None
+    for k in range(operand.shape[-1]):
+        part = _bits_of(em, em.element(operand, Position.of_dims((*dims, Affine((), k)))), narrow)
+        part = elementwise.convert(b, part, wide)
+        if k:
+            amount = elementwise.constant(b, wide, k * narrow)
+            part = elementwise.EMITTERS["shift_left"](b, [part, amount], wide, {})
+        total = part if total is None else elementwise.EMITTERS["or"](b, [total, part], wide, {})
+    assert total is not None
+    return elementwise.EMITTERS["bitcast_convert"](b, [total], result.type, {})
+
+
+def _complex_bitcast(node: Node) -> Exception:
+    from hlo.diagnostics import UnsupportedError
+
+    return UnsupportedError(
+        "bitcast between complex and a type of another width is not defined by the specification",
+        op="hlo.bitcast_convert", location=node.location,
+    )  # fmt: skip
+
+
+def _split_bits(em: Emitter, node: Node, dims: tuple[Affine, ...]) -> Value:
+    """One wide element gives narrow ones along a new minor dimension, its low bits the first."""
+    operand, result = node.operands[0], node.results[0]
+    narrow, b = result.type.bits, em.b
+    if result.type.is_complex or operand.type.is_complex:
+        raise _complex_bitcast(node)
+    wide = element_type(_bits_type(operand.type.bits))
+    value = _bits_of(em, em.element(operand, Position.of_dims(dims[:-1])), operand.type.bits)
+    position = em.index_value(dims[-1], wide)
+    amount = elementwise.EMITTERS["multiply"](b, [position, elementwise.constant(b, wide, narrow)], wide, {})
+    shifted = elementwise.EMITTERS["shift_right_logical"](b, [value, amount], wide, {})
+    low = elementwise.convert(b, shifted, element_type(_bits_type(narrow)))
+    if narrow == 1:
+        bit = elementwise.EMITTERS["and"](b, [shifted, elementwise.constant(b, wide, 1)], wide, {})
+        low = elementwise.convert(b, bit, element_type("i1"))
+    return elementwise.EMITTERS["bitcast_convert"](b, [low], result.type, {})

@@ -1,0 +1,401 @@
+"""Pulls values through a kernel's ops: the value of any tensor at any position, in registers.
+
+Each op is a function from a position in its result to a value, which asks its operands for theirs (the elemental
+emission of XLA's `elemental_ir_emitter`); loads happen at the kernel's inputs. In vector mode one loop variable, the
+lane variable, advances by the vector width, and a position is vectorisable when it is affine in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from hlo.diagnostics import UnsupportedError
+from hlo.passes.hlo_to_loops import elementwise
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
+from hlo.passes.hlo_to_loops.builder import Builder, Value
+from hlo.passes.hlo_to_loops.element_types import ElementType, Kind, element_type
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+
+INDEX_BITS = 64
+
+
+class NotVectorizable(Exception):
+    """A position is not affine in the lane variable: this code must be emitted for scalars."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A memref in scope: `name : memref<elements x memory type>`, row-major."""
+
+    name: str
+    elements: int
+    type: ElementType
+
+    @property
+    def memref(self) -> str:
+        return f"memref<{self.elements * self.type.parts}x{self.type.memory}>"
+
+
+Elemental = Callable[["Emitter", Node, int, Position], Value]
+
+
+class Emitter:
+    """The state of one kernel's emission.
+
+    Attributes:
+        b: the builder.
+        extents: for each loop variable v, the bound of 0 <= v < extents[v].
+        lane: the lane variable while the builder's width is not 0.
+        mask: in vector mode, the SSA i1 vector of lanes that may be loaded; None if all.
+        gathers: whether loads with a lane stride other than 1 may be emitted as vector gathers.
+        row_lanes: vector width for reductions met in scalar code; 0 keeps them scalar.
+    """
+
+    def __init__(self, builder: Builder, buffers: Mapping[Tensor, Buffer]) -> None:
+        self.b = builder
+        self.buffers = dict(buffers)
+        self.extents: dict[str, int] = {}
+        self.lane: str | None = None
+        self.mask: str | None = None
+        self.gathers = False
+        self.row_lanes = 0
+        # Offsets at which each buffer was read; what was read before a loop counts as well.
+        self.loaded: dict[Buffer, set[Affine]] = {}
+        self._lane_level = 0
+
+    # -- loops ---------------------------------------------------------------------------------------
+    def variable(self, name: str, extent: int) -> Affine:
+        """Declares an SSA index value in [0, extent) as a variable of index expressions."""
+        self.extents[name] = extent
+        return Affine.variable(name)
+
+    @contextmanager
+    def vector(self, lane: str, lanes: int, mask: str | None = None) -> Iterator[None]:
+        """Vector mode: `lane` is the SSA name of lane 0's index; call inside the loop over it."""
+        saved = self.lane, self.mask, self._lane_level
+        self.lane, self.mask, self._lane_level = lane, mask, self.b.level - 1
+        try:
+            with self.b.width(lanes):
+                yield
+        finally:
+            self.lane, self.mask, self._lane_level = saved
+
+    def hoist_from_here(self) -> None:
+        """Vector code that stands in no loop of its own: what lanes share is computed right here."""
+        self._lane_level = self.b.level
+
+    @contextmanager
+    def scalar(self) -> Iterator[None]:
+        """Scalar mode inside vector code, for what is the same in every lane."""
+        saved = self.lane, self.mask
+        self.lane = self.mask = None
+        try:
+            with self.b.width(0):
+                yield
+        finally:
+            self.lane, self.mask = saved
+
+    @contextmanager
+    def masked(self, condition: str) -> Iterator[None]:
+        """Lanes where `condition` (i1 at the current width) does not hold load nothing."""
+        saved = self.mask
+        self.mask = condition if saved is None else self.b.op(
+            f"arith.andi {saved}, {condition} : {self.b.type_of('i1')}"
+        )
+        try:
+            yield
+        finally:
+            self.mask = saved
+
+    # -- index arithmetic ----------------------------------------------------------------------------
+    def is_uniform(self, index: Affine) -> bool:
+        """Whether an index is the same in every lane."""
+        return self.lane is None or index.coefficient(self.lane) == 0
+
+    def index(self, index: Affine) -> str:
+        """The SSA `index` value of an expression, for lane 0."""
+        b = self.b
+        with b.width(0):
+            total: str | None = None
+            for name, coefficient in index.terms:
+                term = name
+                if coefficient != 1:
+                    term = b.op(f"arith.muli {name}, {b.index(coefficient)} : index")
+                total = term if total is None else b.op(f"arith.addi {total}, {term} : index")
+            if total is None:
+                return b.index(index.constant)
+            if index.constant:
+                total = b.op(f"arith.addi {total}, {b.index(index.constant)} : index")
+            return total
+
+    def name_index(self, name: str, extent: int) -> Affine:
+        """An index expression for an SSA `index` value in [0, extent); constants stay constants."""
+        return ZERO if extent == 1 else self.variable(name, extent)
+
+    def bounded(self, index: Affine, size: int) -> Affine:
+        """An index known from context to be in [0, size): named, so that its range is known too."""
+        low, high = index.bounds(self.extents)
+        if (low >= 0 and high < size) or not self.is_uniform(index):
+            return index
+        with self.b.width(0):
+            return self.name_index(self.b.load(f"arith.addi {self.index(index)}, {self.b.index(0)} : index"), size)
+
+    def divmod(self, index: Affine, divisor: int) -> tuple[Affine, Affine]:
+        """Quotient and remainder by a positive constant of an index that is not negative."""
+        if (exact := index.divmod(divisor, self.extents)) is not None:
+            return exact
+        if not self.is_uniform(index):
+            raise NotVectorizable("a lane crosses a row boundary")
+        _, high = index.bounds(self.extents)
+        with self.b.width(0):
+            name, by = self.index(index), self.b.index(divisor)
+            quotient = self.b.op(f"arith.divui {name}, {by} : index")
+            remainder = self.b.op(f"arith.remui {name}, {by} : index")
+        return self.name_index(quotient, high // divisor + 1), self.name_index(remainder, divisor)
+
+    def dims(self, position: Position, shape: Sequence[int]) -> tuple[Affine, ...]:
+        """The index in each dimension of a position in a tensor of `shape`."""
+        if position.dims is not None:
+            return position.dims
+        assert position.offset is not None
+        rest, result = position.offset, list[Affine]()
+        for size, stride in zip(shape, suffix_products(shape), strict=True):
+            if size == 1:
+                result.append(ZERO)
+            elif stride == 1:
+                result.append(rest)
+            else:
+                quotient, rest = self.divmod(rest, stride)
+                result.append(quotient)
+        return tuple(result)
+
+    def index_value(self, index: Affine, to: ElementType) -> Value:
+        """An index as an element, as `iota` gives it."""
+        b = self.b
+        integer = element_type("i64")
+        with b.width(0):
+            name = b.op(f"arith.index_cast {self.index(index)} : index to i64")
+        if b.lanes:
+            name = b.splat(name, "i64")
+            stride = 0 if self.lane is None else index.coefficient(self.lane)
+            if stride:
+                steps = ", ".join(str(i * stride) for i in range(b.lanes))
+                ramp = b.op(f"arith.constant dense<[{steps}]> : {b.type_of('i64')}")
+                name = b.op(f"arith.addi {name}, {ramp} : {b.type_of('i64')}")
+        return elementwise.convert(b, Value(integer, (name,), b.lanes), to)
+
+    # -- values --------------------------------------------------------------------------------------
+    def element(self, tensor: Tensor, position: Position) -> Value:
+        """The value of `tensor` at `position`, at the current width."""
+        b = self.b
+        if b.lanes and self.lane is not None and self._is_uniform_position(tensor, position):
+            return self._uniform(tensor, position)
+        key = (tensor, position, b.lanes, self.mask)
+        if (known := b.recall(key)) is not None:
+            return known
+        value = self._emit(tensor, position)
+        b.remember(key, value)
+        return value
+
+    def _is_uniform_position(self, tensor: Tensor, position: Position) -> bool:
+        if position.offset is not None:
+            return self.is_uniform(position.offset)
+        assert position.dims is not None
+        return all(self.is_uniform(i) for i in position.dims)
+
+    def _uniform(self, tensor: Tensor, position: Position) -> Value:
+        """A value that all lanes share: computed once, ahead of the lane loop where nothing forbids it."""
+        lanes, level = self.b.lanes, self._lane_level
+        with self.scalar():
+            if self.b.can_hoist_to(level) and self._defined_at(tensor, position, level):
+                with self.b.at_level(level):
+                    value = self.element(tensor, position)
+            else:
+                value = self.element(tensor, position)
+        return self.splat(value, lanes)
+
+    def _defined_at(self, tensor: Tensor, position: Position, level: int) -> bool:
+        """Whether every variable of a position is defined at an enclosing level."""
+        indices = (position.offset,) if position.dims is None else position.dims
+        names = {name for index in indices if index is not None for name, _ in index.terms}
+        return all(self.b.is_visible(name, level) for name in names)
+
+    def splat(self, value: Value, lanes: int) -> Value:
+        with self.b.width(lanes):
+            parts = tuple(self.b.splat(p, value.type.register) for p in value.parts)
+        return Value(value.type, parts, lanes)
+
+    def _emit(self, tensor: Tensor, position: Position) -> Value:
+        if (buffer := self.buffers.get(tensor)) is not None:
+            return self.load(buffer, position.linear(tensor.shape))
+        node = tensor.producer
+        assert node is not None, "an input of the kernel has no buffer"
+        if node.name == "constant":
+            return self._constant(node)
+        if (elemental := ELEMENTALS.get(node.name)) is not None:
+            return elemental(self, node, tensor.index, position)
+        if (emit := elementwise.EMITTERS.get(node.name)) is not None:
+            operands = [
+                self.element(o, position if o.shape == tensor.shape else Position.of_dims(()))
+                for o in node.operands
+            ]
+            return emit(self.b, operands, tensor.type, node.attributes)
+        raise UnsupportedError(
+            "no kernel code can be generated for this op", op=f"hlo.{node.name}", location=node.location
+        )
+
+    def _constant(self, node: Node) -> Value:
+        scalar = splat_of(node)
+        if scalar is None:
+            raise UnsupportedError(
+                "a constant with distinct elements must be an input of the kernel",
+                op="hlo.constant", location=node.location,
+            )  # fmt: skip
+        return elementwise.constant(self.b, node.results[0].type, scalar)
+
+    def pin(self, tensor: Tensor, position: Position, value: Value) -> None:
+        """Declares a value already computed, until the current region closes."""
+        self.b.remember((tensor, position, self.b.lanes, self.mask), value)
+
+    # -- memory --------------------------------------------------------------------------------------
+    def load(self, buffer: Buffer, offset: Affine) -> Value:
+        """Loads the element (or lanes) at a row-major offset."""
+        b, lanes = self.b, self.b.lanes
+        self.loaded.setdefault(buffer, set()).add(offset)
+        stride = 0 if self.lane is None else offset.coefficient(self.lane)
+        if not lanes or self.lane is None:
+            return self._load_scalar(buffer, offset)
+        if stride == 1:
+            return self._load_contiguous(buffer, offset)
+        if not self.gathers:
+            raise NotVectorizable("a load is not contiguous in the lanes")
+        raws: list[str] = []
+        memory, mask = buffer.type.memory, self.mask or b.constant(True, "i1")
+        parts = buffer.type.parts
+        steps = ", ".join(str(i * stride * parts) for i in range(lanes))
+        ramp = b.op(f"arith.constant dense<[{steps}]> : vector<{lanes}xi64>")
+        for part in range(parts):
+            base = self.index(offset * parts + part)
+            passthru = b.constant(0, memory)
+            vector = b.type_of(memory)
+            raws.append(
+                b.load(
+                    f"vector.gather {buffer.name}[{base}] [{ramp}], {mask}, {passthru} : {buffer.memref}, "
+                    f"vector<{lanes}xi64>, {b.type_of('i1')}, {vector} into {vector}"
+                )
+            )
+        return elementwise.unpack(b, buffer.type, raws)
+
+    def _load_scalar(self, buffer: Buffer, offset: Affine) -> Value:
+        parts = buffer.type.parts
+        raws = [
+            self.b.load(f"memref.load {buffer.name}[{self.index(offset * parts + i)}] : {buffer.memref}")
+            for i in range(parts)
+        ]
+        return elementwise.unpack(self.b, buffer.type, raws)
+
+    def _load_contiguous(self, buffer: Buffer, offset: Affine) -> Value:
+        b, memory, parts = self.b, buffer.type.memory, buffer.type.parts
+        base = self.index(offset * parts)
+        vector = f"vector<{b.lanes * parts}x{memory}>"
+        if self.mask is None:
+            raw = b.load(f"vector.load {buffer.name}[{base}] : {buffer.memref}, {vector}")
+        else:
+            mask = self.mask
+            bits = f"vector<{b.lanes * parts}xi1>"
+            if parts == 2:
+                mask = b.op(f"vector.interleave {mask}, {mask} : {b.type_of('i1')} -> {bits}")
+            with b.width(b.lanes * parts):
+                passthru = b.constant(0, memory)
+            raw = b.load(
+                f"vector.maskedload {buffer.name}[{base}], {mask}, {passthru} : {buffer.memref}, {bits}, "
+                f"{vector} into {vector}"
+            )
+        if parts == 1:
+            return elementwise.unpack(b, buffer.type, [raw])
+        half = b.type_of(memory)
+        pair = b.fresh()
+        b.effect(f"{pair}:2 = vector.deinterleave {raw} : {vector} -> {half}")
+        return elementwise.unpack(b, buffer.type, [f"{pair}#0", f"{pair}#1"])
+
+    def store(self, value: Value, buffer: Buffer, offset: Affine) -> None:
+        """Stores the element (or lanes) at a row-major offset."""
+        b, parts = self.b, buffer.type.parts
+        raws = elementwise.pack(b, value)
+        if not b.lanes or self.lane is None:
+            for i, raw in enumerate(raws):
+                b.effect(f"memref.store {raw}, {buffer.name}[{self.index(offset * parts + i)}] : {buffer.memref}")
+            return
+        if offset.coefficient(self.lane) != 1:
+            raise NotVectorizable("a store is not contiguous in the lanes")
+        raw, mask, bits = raws[0], self.mask, b.type_of("i1")
+        vector = b.type_of(buffer.type.memory)
+        if parts == 2:
+            half, vector = vector, f"vector<{2 * b.lanes}x{buffer.type.memory}>"
+            raw = b.op(f"vector.interleave {raws[0]}, {raws[1]} : {half} -> {vector}")
+            if mask is not None:
+                bits = f"vector<{2 * b.lanes}xi1>"
+                mask = b.op(f"vector.interleave {mask}, {mask} : {b.type_of('i1')} -> {bits}")
+        base = self.index(offset * parts)
+        if mask is None:
+            b.effect(f"vector.store {raw}, {buffer.name}[{base}] : {buffer.memref}, {vector}")
+        else:
+            b.effect(f"vector.maskedstore {buffer.name}[{base}], {mask}, {raw} : {buffer.memref}, {bits}, {vector}")
+
+    # -- regions of scalars ----------------------------------------------------------------------------
+    def apply(self, region: Region, arguments: Sequence[Value]) -> list[Value]:
+        """Evaluates a region on rank-0 tensors (a reducer, a comparator) at the current width."""
+        known: dict[Tensor, Value] = dict(zip(region.arguments, arguments, strict=True))
+        for node in region.nodes:
+            if node.name == "constant":
+                known[node.results[0]] = self._constant(node)
+                continue
+            operands = [self._captured(known, o) for o in node.operands]
+            if node.name in ("reshape", "broadcast_in_dim", "transpose") and node.results[0].size == 1:
+                known[node.results[0]] = operands[0]
+                continue
+            emit = elementwise.EMITTERS.get(node.name)
+            if emit is None:
+                raise UnsupportedError(
+                    "this op is not supported inside a reducer or comparator",
+                    op=f"hlo.{node.name}", location=node.location,
+                )  # fmt: skip
+            known[node.results[0]] = emit(self.b, operands, node.results[0].type, node.attributes)
+        return [self._captured(known, r) for r in region.results]
+
+    def _captured(self, known: dict[Tensor, Value], tensor: Tensor) -> Value:
+        """A value of the region, or a scalar captured from around it."""
+        if (value := known.get(tensor)) is not None:
+            return value
+        lanes = self.b.lanes
+        with self.scalar():
+            value = self.element(tensor, Position.of_dims(()))
+        return self.splat(value, lanes) if lanes else value
+
+
+def splat_of(node: Node) -> Any | None:
+    """The one value that all elements of a constant have; None if they differ."""
+    from hlo import ir
+
+    return ir.constants.splat_value(node.source.attributes["value"])
+
+
+def is_integer_like(kind: ElementType) -> bool:
+    return kind.kind in (Kind.SINT, Kind.UINT, Kind.BOOL)
+
+
+ELEMENTALS: dict[str, Elemental] = {}
+
+
+def elemental(*names: str) -> Callable[[Elemental], Elemental]:
+    """Registers how to compute an element of an op's result."""
+
+    def register(function: Elemental) -> Elemental:
+        for name in names:
+            ELEMENTALS[name] = function
+        return function
+
+    return register

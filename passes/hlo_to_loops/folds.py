@@ -1,0 +1,229 @@
+"""Loops that fold many elements into one: the shared engine of reductions, dots and convolutions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hlo.passes.hlo_to_loops import elementwise
+from hlo.passes.hlo_to_loops.affine import Affine
+from hlo.passes.hlo_to_loops.builder import Value
+from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
+from hlo.passes.hlo_to_loops.element_types import ElementType, Kind, element_type
+from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizable
+
+UNROLL_WHOLE = 8
+ACCUMULATORS = 4
+
+Combine = Callable[[Sequence[Value], Sequence[Value]], list[Value]]
+Element = Callable[[Sequence[Affine]], list[Value]]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A fold of the elements at every point of a loop space.
+
+    Attributes:
+        extents: of the loops, outermost first.
+        element: the values to fold in, at the loop indices.
+        combine: (accumulators, values) -> accumulators, at the builder's current width.
+        initial: accumulators before the first point, at the current width.
+        identity: per accumulator, the constant that `combine` leaves alone; None where lanes may not be
+            folded apart (an unknown reducer need not commute).
+    """
+
+    extents: tuple[int, ...]
+    element: Element
+    combine: Combine
+    initial: tuple[Value, ...]
+    identity: tuple[float | int | bool, ...] | None = None
+
+
+def fold(em: Emitter, work: Fold) -> list[Value]:
+    """Emits the fold; in scalar code with `em.row_lanes`, folds lanes of the innermost loop apart if it can."""
+    if math.prod(work.extents) == 0:
+        return list(work.initial)
+    inner = work.extents[-1] if work.extents else 1
+    lanes = _lanes_for(em, work, inner)
+    if lanes:
+        try:
+            return _fold_lanes(em, work, lanes)
+        except NotVectorizable:
+            pass
+    if math.prod(work.extents) <= UNROLL_WHOLE:
+        return _fold_unrolled(em, work)
+    return _nest(em, work.extents, work.initial, lambda i, acc: work.combine(acc, work.element(i)))
+
+
+def _lanes_for(em: Emitter, work: Fold, inner: int) -> int:
+    if em.b.lanes or not em.row_lanes or work.identity is None:
+        return 0
+    widest = max((v.type.part_type.bits for v in work.initial), default=32)
+    lanes = em.row_lanes if widest <= 32 else em.row_lanes // 2
+    while lanes > inner:
+        lanes //= 2
+    return lanes if lanes >= 4 else 0
+
+
+def _fold_unrolled(em: Emitter, work: Fold) -> list[Value]:
+    accumulators = list(work.initial)
+    for point in range(math.prod(work.extents)):
+        indices: list[Affine] = []
+        rest = point
+        for extent in reversed(work.extents):
+            rest, index = divmod(rest, extent)
+            indices.append(Affine((), index))
+        accumulators = work.combine(accumulators, work.element(indices[::-1]))
+    return accumulators
+
+
+def _nest(
+    em: Emitter,
+    extents: Sequence[int],
+    initial: Sequence[Value],
+    body: Callable[[list[Affine], list[Value]], list[Value]],
+    outer: Sequence[Affine] = (),
+) -> list[Value]:
+    """Nested loops carrying accumulators."""
+    if not extents:
+        return body(list(outer), list(initial))
+    b = em.b
+    types = [v.type for v in initial]
+    parts = [p for v in initial for p in v.parts]
+    if extents[0] == 1:
+        return _nest(em, extents[1:], initial, body, (*outer, Affine()))
+    carried = list(zip(parts, register_types(em, types), strict=True))
+    with b.loop(b.index(0), b.index(extents[0]), b.index(1), carried) as loop:
+        index = em.variable(loop.iv, extents[0])
+        values = rebuild(types, loop.carried, b.lanes)
+        done = _nest(em, extents[1:], values, body, (*outer, index))
+        loop.yielded = [p for v in done for p in v.parts]
+    return rebuild(types, loop.results, b.lanes)
+
+
+def _fold_lanes(em: Emitter, work: Fold, lanes: int) -> list[Value]:
+    """Scalar accumulators, but the innermost loop folds `lanes` columns (times ACCUMULATORS) apart."""
+    b, inner = em.b, work.extents[-1]
+    assert work.identity is not None
+    types = [v.type for v in work.initial]
+    groups = ACCUMULATORS if inner >= 2 * ACCUMULATORS * lanes else 1
+    with b.width(lanes):
+        neutral = [elementwise.constant(b, t, c) for t, c in zip(types, work.identity, strict=True)]
+
+    def row(outer: list[Affine], accumulators: list[Value]) -> list[Value]:
+        return _fold_row(em, work, outer, accumulators, lanes, groups)
+
+    total = _nest(em, work.extents[:-1], neutral * groups, row)
+    with b.width(lanes):
+        while len(total) > len(types):
+            half = len(total) // len(types) // 2 * len(types)
+            pairs = [
+                work.combine(total[i : i + len(types)], total[half + i : half + i + len(types)])
+                for i in range(0, half, len(types))
+            ]
+            total = [v for pair in pairs for v in pair]
+    return work.combine(work.initial, across_lanes(em, total, lanes, work.combine))
+
+
+def _fold_row(
+    em: Emitter, work: Fold, outer: list[Affine], accumulators: list[Value], lanes: int, groups: int
+) -> list[Value]:
+    """One run of the innermost loop: blocks of groups x lanes, then single vectors, then a masked rest."""
+    b, inner = em.b, work.extents[-1]
+    types = [v.type for v in work.initial]
+    width = len(types)
+
+    def step(iv: str, acc: list[Value], count: int) -> list[Value]:
+        result = list(acc)
+        for g in range(count):
+            name = iv
+            if g:
+                with b.width(0):
+                    name = b.op(f"arith.addi {iv}, {b.index(g * lanes)} : index")
+            lane = em.variable(name, inner)
+            with em.vector(name, lanes):
+                piece = slice(g * width, (g + 1) * width)
+                result[piece] = work.combine(acc[piece], work.element([*outer, lane]))
+        return result
+
+    start = 0
+    for count in (groups, 1) if groups > 1 else (1,):
+        block = count * lanes
+        end = start + (inner - start) // block * block
+        if end == start:
+            continue
+        with b.width(lanes):
+            carried_types = register_types(em, [v.type for v in accumulators])
+        carried = list(zip((p for v in accumulators for p in v.parts), carried_types, strict=True))
+        with b.loop(b.index(start), b.index(end), b.index(block), carried) as loop:
+            values = rebuild([v.type for v in accumulators], loop.carried, lanes)
+            loop.yielded = [p for v in step(loop.iv, values, count) for p in v.parts]
+        accumulators = rebuild([v.type for v in accumulators], loop.results, lanes)
+        start = end
+    if start < inner:
+        accumulators = _fold_rest(em, work, outer, accumulators, lanes, start)
+    return accumulators
+
+
+def _fold_rest(
+    em: Emitter, work: Fold, outer: list[Affine], accumulators: list[Value], lanes: int, start: int
+) -> list[Value]:
+    b, inner = em.b, work.extents[-1]
+    width = len(work.initial)
+    assert work.identity is not None
+    name = b.load(f"arith.addi {b.index(start)}, {b.index(0)} : index")
+    lane = em.variable(name, inner)
+    mask = b.op(f"vector.constant_mask [{inner - start}] : vector<{lanes}xi1>")
+    with em.vector(name, lanes, mask):
+        em.hoist_from_here()
+        values = work.element([*outer, lane])
+        live = Value(element_type("i1"), (mask,), lanes)
+        held = [
+            elementwise.select(b, live, v, elementwise.constant(b, v.type, c))
+            for v, c in zip(values, work.identity, strict=True)
+        ]
+        return [*work.combine(accumulators[:width], held), *accumulators[width:]]
+
+
+def across_lanes(em: Emitter, values: Sequence[Value], lanes: int, combine: Combine) -> list[Value]:
+    """Folds the lanes of vectors into scalars, by halves."""
+    b = em.b
+    current = list(values)
+    while lanes > 1:
+        half = lanes // 2
+        with b.width(half if half > 1 else 0):
+            halves = [[_lanes_of(em, v, lanes, at, half) for v in current] for at in (0, half)]
+            current = combine(halves[0], halves[1])
+        lanes = half
+    return current
+
+
+def _lanes_of(em: Emitter, value: Value, lanes: int, start: int, count: int) -> Value:
+    b, register = em.b, value.type.register
+    whole = f"vector<{lanes}x{register}>"
+    if count == 1:
+        parts = tuple(b.op(f"vector.extract {p}[{start}] : {register} from {whole}") for p in value.parts)
+        return Value(value.type, parts, 0)
+    parts = tuple(
+        b.op(
+            f"vector.extract_strided_slice {p} {{offsets = [{start}], sizes = [{count}], strides = [1]}} : "
+            f"{whole} to vector<{count}x{register}>"
+        )
+        for p in value.parts
+    )
+    return Value(value.type, parts, count)
+
+
+def identity_of(op: str, kind: ElementType) -> float | int | bool | None:
+    """The constant that `op` leaves every value of a type unchanged with; None if it has none or does not commute."""
+    if kind.kind is Kind.BOOL:
+        return {"add": False, "or": False, "maximum": False, "xor": False,
+                "multiply": True, "and": True, "minimum": True}.get(op)  # fmt: skip
+    if kind.is_complex:
+        return {"add": -0.0, "multiply": 1.0}.get(op)
+    if kind.is_float:
+        return {"add": -0.0, "multiply": 1.0, "maximum": -math.inf, "minimum": math.inf}.get(op)
+    low, high = (-(1 << (kind.bits - 1)), (1 << (kind.bits - 1)) - 1) if kind.is_signed else (0, (1 << kind.bits) - 1)
+    return {"add": 0, "or": 0, "xor": 0, "multiply": 1, "and": high if not kind.is_signed else -1,
+            "maximum": low, "minimum": high}.get(op)  # fmt: skip

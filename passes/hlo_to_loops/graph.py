@@ -1,0 +1,164 @@
+"""What a kernel computes, as plain Python objects: the ops of a region read once out of the IR."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from hlo import ir
+from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
+
+
+@dataclass(eq=False, slots=True)
+class Tensor:
+    """A value of the region: an input (no producer) or result `index` of `producer`."""
+
+    shape: tuple[int, ...]
+    type: ElementType
+    producer: Node | None = None
+    index: int = 0
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+@dataclass(eq=False)
+class Node:
+    """An op: its name without the dialect prefix, operands, results, attributes and regions."""
+
+    name: str
+    operands: tuple[Tensor, ...]
+    source: ir.Operation
+    results: tuple[Tensor, ...] = ()
+    regions: tuple[Region, ...] = ()
+
+    @cached_property
+    def attributes(self) -> Mapping[str, Any]:
+        """Attributes as Python values: ints, floats, bools, strings, tuples, dicts of those."""
+        return {a.name: decode_attribute(a.attr) for a in self.source.attributes if a.name != "value"}
+
+    @property
+    def location(self) -> str:
+        return str(self.source.location)
+
+
+@dataclass(eq=False)
+class Region:
+    """A block: its arguments, its ops in order, and the operands of its terminator."""
+
+    arguments: list[Tensor] = field(default_factory=list["Tensor"])
+    nodes: list[Node] = field(default_factory=list[Node])
+    results: list[Tensor] = field(default_factory=list["Tensor"])
+
+
+_PAIR = re.compile(r"(\w+) = (\[[^\]]*\]|[\w.]+)")
+_ENUM = re.compile(r"^#hlo<\w+ (\w+)>$")
+_CONV = re.compile(r"^#hlo\.conv<\[(.*?)\]x\[(.*?)\]->\[(.*?)\]>$")
+
+
+def decode_attribute(attribute: Any) -> Any:
+    """An attribute as a plain Python value; hlo's structured attributes become dicts of their fields."""
+    if isinstance(attribute, (ir.DenseI64ArrayAttr, ir.DenseBoolArrayAttr, ir.DenseI32ArrayAttr)):
+        return tuple(attribute)
+    if isinstance(attribute, ir.ArrayAttr):
+        return tuple(decode_attribute(a) for a in attribute)
+    if isinstance(attribute, (ir.BoolAttr, ir.IntegerAttr, ir.FloatAttr, ir.StringAttr)):
+        return attribute.value
+    if isinstance(attribute, ir.UnitAttr):
+        return True
+    if isinstance(attribute, ir.DenseElementsAttr):
+        return ir.constants.to_numpy(attribute).tolist()
+    if isinstance(attribute, ir.DictAttr):
+        return {a.name: decode_attribute(a.attr) for a in attribute}
+    text = str(attribute)
+    if match := _ENUM.match(text):
+        return match.group(1)
+    if match := _CONV.match(text):
+        return {
+            part: tuple(label.strip() for label in labels.split(","))
+            for part, labels in zip(("input", "kernel", "output"), match.groups(), strict=True)
+        }
+    if text.startswith("#hlo."):
+        return {key: _decode_field(value) for key, value in _PAIR.findall(text)}
+    return text
+
+
+def _decode_field(text: str) -> Any:
+    if text.startswith("["):
+        body = text[1:-1].strip()
+        return tuple(int(x) for x in body.split(",")) if body else ()
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def tensor_of(value: ir.Value) -> Tensor:
+    """Shape and element type of an IR value of ranked, static tensor type."""
+    kind = ir.RankedTensorType(value.type)
+    return Tensor(tuple(kind.shape), element_type(str(kind.element_type)))
+
+
+def region_of(block: ir.Block, outer: Mapping[ir.Value, Tensor] | None = None) -> Region:
+    """Reads a block; `outer` gives the tensors of values defined around it."""
+    region = Region()
+    known: dict[ir.Value, Tensor] = dict(outer or {})
+    for argument in block.arguments:
+        region.arguments.append(known.setdefault(argument, tensor_of(argument)))
+    for op in block.operations:
+        operation = op.operation
+        if operation.name in ("hlo.return", "func.return"):
+            region.results = [known[v] for v in operation.operands]
+            break
+        region.nodes.append(node_of(operation, known))
+    return region
+
+
+def node_of(operation: ir.Operation, known: dict[ir.Value, Tensor]) -> Node:
+    """Reads one op whose operands are in `known`; adds its results there."""
+    operands = tuple(known[v] for v in operation.operands)
+    node = Node(operation.name.removeprefix("hlo."), operands, operation)
+    results: list[Tensor] = []
+    for i, result in enumerate(operation.results):
+        tensor = tensor_of(result)
+        tensor.producer, tensor.index = node, i
+        known[result] = tensor
+        results.append(tensor)
+    node.results = tuple(results)
+    node.regions = tuple(region_of(r.blocks[0], known) for r in operation.regions if len(r.blocks))
+    return node
+
+
+def users(nodes: Sequence[Node]) -> dict[Tensor, list[Node]]:
+    """The ops that read each tensor, in order."""
+    readers: dict[Tensor, list[Node]] = {}
+    for node in nodes:
+        for operand in dict.fromkeys(node.operands):
+            readers.setdefault(operand, []).append(node)
+    return readers
+
+
+def captured(node: Node) -> Iterator[Tensor]:
+    """Every tensor a node reads, those that its regions take from around it included."""
+    yield from node.operands
+    for region in node.regions:
+        yield from free_tensors(region)
+
+
+def free_tensors(region: Region) -> Iterator[Tensor]:
+    """What a region reads from around it."""
+    defined = set(region.arguments)
+    for node in region.nodes:
+        for operand in captured(node):
+            if operand not in defined:
+                yield operand
+        defined.update(node.results)
+    for result in region.results:
+        if result not in defined:
+            yield result

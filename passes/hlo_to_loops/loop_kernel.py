@@ -1,0 +1,252 @@
+"""A kernel as one loop nest: every root is computed element by element over a common row-major space."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
+from hlo.passes.hlo_to_loops.builder import Builder
+from hlo.passes.hlo_to_loops.element_types import ElementType
+from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizable
+from hlo.passes.hlo_to_loops.graph import Region, Tensor
+from hlo.passes.hlo_to_loops.loop_space import required_cuts
+
+BLOCK = 4096  # elements of the innermost loop that one work unit takes at the most
+ENOUGH_UNITS = 64  # work units beyond which more outer loops are not needed for balance
+VECTOR_BITS = 512
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The text of one kernel.
+
+    Attributes:
+        text: a `func.func` named `@NAME`: fill in the name. Arguments are the inputs' memrefs, then the
+            outputs', then `%begin, %end : index`, the range of work units.
+        units: how many work units there are.
+        inputs: memref types of the inputs.
+        outputs: memref types of the outputs.
+        in_place: inputs that are read only at the element that is then written, so that an output of the same
+            size may share their memory.
+        updates: for a kernel that changes part of some inputs: the input that each output starts as. Its
+            outputs must hold those inputs' values when it starts.
+        update_safe: whether such an output may be the input's own memory.
+        scratch: (elements, element type) of buffers the kernel works in; arguments after the outputs.
+        runtime: whether the last argument is the `HloRuntime` pointer.
+        work: element operations of the whole kernel, roughly nanoseconds of scalar code.
+        declarations: functions of the runtime that the text calls.
+    """
+
+    text: str
+    units: int
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    in_place: tuple[int, ...] = ()
+    updates: tuple[int, ...] | None = None
+    update_safe: bool = False
+    scratch: tuple[tuple[int, ElementType], ...] = ()
+    runtime: bool = False
+    work: int = 0
+    declarations: tuple[str, ...] = ()
+
+
+def argument_buffers(region: Region) -> tuple[dict[Tensor, Buffer], list[Buffer]]:
+    """Buffers of the region's inputs, and of its results (`%in0.. `, `%out0..`)."""
+    inputs = {t: Buffer(f"%in{i}", t.size, t.type) for i, t in enumerate(region.arguments)}
+    outputs = [Buffer(f"%out{i}", t.size, t.type) for i, t in enumerate(region.results)]
+    return inputs, outputs
+
+
+def function_text(builder: Builder, inputs: Sequence[Buffer], outputs: Sequence[Buffer]) -> str:
+    """The `func.func` around a kernel's body; `@NAME` stands for its name."""
+    arguments = ", ".join(f"{buffer.name}: {buffer.memref}" for buffer in (*inputs, *outputs))
+    separator = ", " if arguments else ""
+    return (
+        f"func.func @NAME({arguments}{separator}%begin: index, %end: index) {{\n{builder.text()}\n  return\n}}\n"
+    )
+
+
+@dataclass(frozen=True)
+class Width:
+    """One way to emit a kernel: vector lanes, strided loads as gathers, lanes for folds in scalar code."""
+
+    lanes: int = 0
+    gathers: bool = False
+    row_lanes: int = 0
+
+
+Emit = Callable[[Width], Kernel]
+
+
+def at_best_width(region: Region, emit: Emit) -> Kernel:
+    """Emits with the widest vectors that the region's index maps allow."""
+    widest = max((t.type.part_type.bits for t in _all_tensors(region)), default=32)
+    lanes = VECTOR_BITS // max(widest, 32)
+    widths = [Width(lanes), Width(0, row_lanes=lanes)]
+    if not has_fold(region):
+        widths.insert(1, Width(lanes, gathers=True))
+    for width in widths:
+        try:
+            return emit(width)
+        except NotVectorizable:
+            continue
+    return emit(Width())
+
+
+def emit_loop_kernel(region: Region) -> Kernel:
+    """A kernel that computes the results of a region, all of one element count, element by element."""
+    return at_best_width(region, lambda width: _emit(region, width))
+
+
+def _all_tensors(region: Region) -> list[Tensor]:
+    return [*region.arguments, *(t for node in region.nodes for t in node.results)]
+
+
+def has_fold(region: Region) -> bool:
+    """Whether a region holds an op that folds many elements into one."""
+    return any(n.name in ("reduce", "reduce_window", "dot_general", "convolution") for n in region.nodes)
+
+
+def lanes_for(width: Width, extents: Sequence[int]) -> int:
+    """Lanes for an innermost loop: narrowed to its length, 0 for scalar code."""
+    lanes = width.lanes
+    while lanes > extents[-1]:
+        lanes //= 2
+    if lanes >= 4:
+        return lanes
+    if width.lanes:
+        raise NotVectorizable("the innermost loop is shorter than a vector")
+    return 0
+
+
+def emitter_for(builder: Builder, inputs: Mapping[Tensor, Buffer], width: Width) -> Emitter:
+    em = Emitter(builder, inputs)
+    em.gathers, em.row_lanes = width.gathers, width.row_lanes
+    return em
+
+
+def _emit(region: Region, width: Width) -> Kernel:
+    inputs, outputs = argument_buffers(region)
+    size = region.results[0].size
+    cuts: set[int] = set()
+    memo: dict[Tensor, frozenset[int]] = {}
+    for root in region.results:
+        cuts |= required_cuts(root, memo)
+    extents = merge_cuts(cuts, size)
+    lanes = lanes_for(width, extents)
+    builder = Builder()
+    em = emitter_for(builder, inputs, width)
+    nest = Nest.of(extents)
+    written: set[Affine] = set()
+
+    def body(offset: Affine) -> None:
+        values = [em.element(root, Position.of_offset(offset)) for root in region.results]
+        written.add(offset)
+        for value, buffer in zip(values, outputs, strict=True):
+            em.store(value, buffer, offset)
+
+    if size:
+        nest.emit(em, lanes, body)
+    return Kernel(
+        function_text(builder, list(inputs.values()), outputs),
+        nest.units if size else 0,
+        tuple(buffer.memref for buffer in inputs.values()),
+        tuple(buffer.memref for buffer in outputs),
+        in_place=tuple(
+            i for i, buffer in enumerate(inputs.values()) if em.loaded.get(buffer, set()) <= written
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Nest:
+    """How the loops are laid out: `parallel` leading loops and blocks of the innermost are work units."""
+
+    extents: tuple[int, ...]
+    parallel: int
+    block: int
+
+    @staticmethod
+    def of(extents: Sequence[int]) -> Nest:
+        parallel, units = 0, 1
+        while parallel < len(extents) - 1 and units < ENOUGH_UNITS:
+            units *= extents[parallel]
+            parallel += 1
+        block = extents[-1]
+        if parallel == len(extents) - 1 and extents[-1] > BLOCK:
+            block = BLOCK
+        return Nest(tuple(extents), parallel, block)
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.extents[-1] // self.block)
+
+    @property
+    def units(self) -> int:
+        return math.prod(self.extents[: self.parallel]) * self.blocks
+
+    def emit(self, em: Emitter, lanes: int, body: Callable[[Affine], None]) -> None:
+        b = em.b
+        strides = suffix_products(self.extents)
+        with b.loop("%begin", "%end", b.index(1)) as loop:
+            unit = em.variable(loop.iv, self.units)
+            outer, block = em.divmod(unit, self.blocks) if self.blocks > 1 else (unit, ZERO)
+            if self.units == 1:
+                outer = ZERO
+            leading = em.dims(Position.of_offset(outer), self.extents[: self.parallel])
+            base = ZERO
+            for index, stride in zip(leading, strides, strict=False):
+                base = base + index * stride
+            self._middle(em, lanes, body, base, self.parallel, block)
+
+    def _middle(
+        self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine, depth: int, block: Affine
+    ) -> None:
+        """The loops between the parallel ones and the innermost."""
+        if depth == len(self.extents) - 1:
+            self._inner(em, lanes, body, base, block)
+            return
+        b = em.b
+        with b.loop(b.index(0), b.index(self.extents[depth]), b.index(1)) as loop:
+            index = em.variable(loop.iv, self.extents[depth])
+            self._middle(em, lanes, body, base + index * suffix_products(self.extents)[depth], depth + 1, block)
+
+    def _inner(self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine, block: Affine) -> None:
+        b, extent = em.b, self.extents[-1]
+        step = max(lanes, 1)
+        whole = extent // step * step
+        start, end = b.index(0), b.index(whole)
+        if self.blocks > 1:
+            start = em.index(block * self.block)
+            stop = em.index(block * self.block + self.block)
+            end = b.op(f"arith.minsi {stop}, {end} : index")
+        if extent == 1 and not lanes:
+            body(base)
+            return
+        with b.loop(start, end, b.index(step)) as loop:
+            index = em.variable(loop.iv, extent)
+            if lanes:
+                with em.vector(loop.iv, lanes):
+                    body(base + index)
+            else:
+                body(base + index)
+        if whole == extent:
+            return
+        if self.blocks == 1:
+            self._rest(em, lanes, body, base, whole)
+            return
+        last = b.op(f"arith.cmpi eq, {em.index(block)}, {b.index(self.blocks - 1)} : index")
+        with b.when(last):
+            self._rest(em, lanes, body, base, whole)
+
+    def _rest(self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine, whole: int) -> None:
+        """The last, partial vector of a row, under a mask."""
+        b, extent = em.b, self.extents[-1]
+        name = b.load(f"arith.addi {b.index(whole)}, {b.index(0)} : index")
+        mask = b.op(f"vector.constant_mask [{extent - whole}] : vector<{lanes}xi1>")
+        index = em.variable(name, extent)
+        with em.vector(name, lanes, mask):
+            em.hoist_from_here()
+            body(base + index)

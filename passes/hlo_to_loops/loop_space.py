@@ -1,0 +1,84 @@
+"""Which loops a kernel needs: the coarsest row-major factoring in which every index stays affine.
+
+A space of n elements is described by cuts: inner sizes at which a loop must begin. Elementwise ops and reshapes pass
+cuts through, since they keep the row-major order; an op that looks at dimensions cuts where it must.
+"""
+
+from __future__ import annotations
+
+from hlo.passes.hlo_to_loops.affine import suffix_products
+from hlo.passes.hlo_to_loops.graph import Node, Tensor
+
+_KEEPS_ORDER = frozenset({"reshape", "copy", "optimization_barrier"})
+
+
+def required_cuts(tensor: Tensor, memo: dict[Tensor, frozenset[int]] | None = None) -> frozenset[int]:
+    """Cuts of the row-major space of `tensor` that the ops producing it need."""
+    memo = {} if memo is None else memo
+    if (known := memo.get(tensor)) is not None:
+        return known
+    node = tensor.producer
+    cuts: frozenset[int] = frozenset()
+    if node is not None and node.name != "constant":
+        cuts = frozenset(_cuts_of(node, tensor, memo))
+    memo[tensor] = cuts
+    return cuts
+
+
+def _cuts_of(node: Node, tensor: Tensor, memo: dict[Tensor, frozenset[int]]) -> set[int]:
+    if node.name in _KEEPS_ORDER:
+        return set(required_cuts(node.operands[tensor.index], memo))
+    if node.name == "broadcast_in_dim":
+        return _broadcast_cuts(node, memo)
+    if node.name == "iota":
+        strides = suffix_products(tensor.shape)
+        d = node.attributes["iota_dimension"]
+        return {strides[d], strides[d] * tensor.shape[d]}
+    if all(o.shape == tensor.shape or not o.shape for o in node.operands) and not node.regions:
+        return {c for o in node.operands if o.shape == tensor.shape for c in required_cuts(o, memo)}
+    if node.name == "transpose":
+        return _mapped_cuts(node, node.attributes["permutation"], _transpose_joins(node), memo)
+    return set(suffix_products(tensor.shape))
+
+
+def _broadcast_cuts(node: Node, memo: dict[Tensor, frozenset[int]]) -> set[int]:
+    operand, shape = node.operands[0], node.results[0].shape
+    if operand.size == 1:
+        return set()
+    dims = node.attributes["broadcast_dimensions"]
+    source = {d: k for k, d in enumerate(dims) if operand.shape[k] != 1}
+    joined: set[int] = set()  # result dimension d that needs no cut between d and d + 1
+    for d in range(len(shape) - 1):
+        a, b = source.get(d), source.get(d + 1)
+        adjacent = a is not None and b is not None and all(operand.shape[k] == 1 for k in range(a + 1, b)) and a < b
+        if (a is None and b is None) or adjacent or shape[d] == 1 or shape[d + 1] == 1:
+            joined.add(d)
+    mapping = [None] * len(shape)
+    for d, k in source.items():
+        mapping[d] = k  # type: ignore[call-overload]
+    return _mapped_cuts(node, mapping, joined, memo)
+
+
+def _transpose_joins(node: Node) -> set[int]:
+    permutation = node.attributes["permutation"]
+    return {d for d in range(len(permutation) - 1) if permutation[d + 1] == permutation[d] + 1}
+
+
+def _mapped_cuts(
+    node: Node, mapping: list[int | None] | tuple[int, ...], joined: set[int], memo: dict[Tensor, frozenset[int]]
+) -> set[int]:
+    """Cuts at dimension boundaries not in `joined`, and the operand's cuts moved along `mapping`.
+
+    `mapping[d]` is the operand dimension that result dimension d walks, if any.
+    """
+    operand, shape = node.operands[0], node.results[0].shape
+    strides, operand_strides = suffix_products(shape), suffix_products(operand.shape)
+    cuts = {strides[d] for d in range(len(shape) - 1) if d not in joined}
+    for cut in required_cuts(operand, memo):
+        for d, k in enumerate(mapping):
+            if k is None or operand.shape[k] == 1:
+                continue
+            low, high = operand_strides[k], operand_strides[k] * operand.shape[k]
+            if low <= cut < high and cut % low == 0:
+                cuts.add(strides[d] * (cut // low))
+    return cuts

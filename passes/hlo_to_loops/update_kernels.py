@@ -1,0 +1,319 @@
+"""Kernels that change part of a buffer: dynamic_update_slice, scatter, select_and_scatter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hlo.passes.hlo_to_loops import elementwise
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
+from hlo.passes.hlo_to_loops.builder import Builder, Value
+from hlo.passes.hlo_to_loops.element_types import element_type
+from hlo.passes.hlo_to_loops.elemental.indexing import clamped_index, widened
+from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
+from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizable
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.loop_kernel import (
+    Kernel,
+    Nest,
+    Width,
+    argument_buffers,
+    at_best_width,
+    emitter_for,
+    function_text,
+    lanes_for,
+)
+from hlo.passes.hlo_to_loops.loop_space import required_cuts
+
+
+def emit_dynamic_update_slice(region: Region, node: Node) -> Kernel:
+    """Writes the update into the operand's memory: `region.results` is the result of `node`."""
+    return at_best_width(region, lambda width: _update_slice(region, node, width))
+
+
+def _update_slice(region: Region, node: Node, width: Width) -> Kernel:
+    operand, update, *starts = node.operands
+    inputs, outputs = argument_buffers(region)
+    whole = len(operand.shape)  # from this dimension on, the update covers all of the operand
+    while whole and update.shape[whole - 1] == operand.shape[whole - 1]:
+        whole -= 1
+    strides, own = suffix_products(operand.shape), suffix_products(update.shape)
+    cuts = set(required_cuts(update)) | {own[d] for d in range(max(whole - 1, 0))}
+    extents = merge_cuts(cuts, update.size)
+    lanes = lanes_for(width, extents)
+    builder = Builder()
+    em = emitter_for(builder, inputs, width)
+    nest, written = Nest.of(extents), set[Affine]()
+    base = ZERO
+    for start, size, taken, stride in zip(starts, operand.shape, update.shape, strides, strict=True):
+        base = base + clamped_index(em, start, Position.of_dims(()), size - taken) * stride
+
+    def body(offset: Affine) -> None:
+        target, rest = base, offset
+        for d in range(max(whole - 1, 0)):
+            index, rest = em.divmod(rest, own[d])
+            target = target + index * strides[d]
+        value = em.element(update, Position.of_offset(offset))
+        written.add(target + rest)
+        em.store(value, outputs[0], target + rest)
+
+    if update.size:
+        nest.emit(em, lanes, body)
+    position = region.arguments.index(operand)
+    return Kernel(
+        function_text(builder, list(inputs.values()), outputs),
+        nest.units if update.size else 0,
+        tuple(b.memref for b in inputs.values()),
+        tuple(b.memref for b in outputs),
+        updates=(position,),
+        update_safe=_safe(em, inputs[operand], written, update.size),
+    )
+
+
+def _safe(em: Emitter, buffer: Buffer, written: set[Affine], elements: int) -> bool:
+    """Whether what is read of a buffer is read before it is overwritten."""
+    read = em.loaded.get(buffer, set())
+    return not read or elements == 1 or read <= written
+
+
+def emit_scatter(region: Region, node: Node) -> Kernel:
+    """Applies the updates one after another, in row-major order of the scatter indices."""
+    try:
+        return _Scatter(region, node).emit(vector=True)
+    except NotVectorizable:
+        return _Scatter(region, node).emit(vector=False)
+
+
+class _Scatter:
+    def __init__(self, region: Region, node: Node) -> None:
+        self.region, self.node = region, node
+        count = (len(node.operands) - 1) // 2
+        self.operands = node.operands[:count]
+        self.indices = node.operands[count]
+        self.updates = node.operands[count + 1 :]
+        numbers = node.attributes["scatter_dimension_numbers"]
+        self.window_dims: tuple[int, ...] = numbers.get("update_window_dims", ())
+        inserted: tuple[int, ...] = numbers.get("inserted_window_dims", ())
+        self.batching: tuple[int, ...] = numbers.get("input_batching_dims", ())
+        self.indices_batching: tuple[int, ...] = numbers.get("scatter_indices_batching_dims", ())
+        self.targets: tuple[int, ...] = numbers.get("scatter_dims_to_operand_dims", ())
+        self.vector_dim: int = numbers.get("index_vector_dim", 0)
+        hidden = {*inserted, *self.batching}
+        self.shape = self.operands[0].shape
+        self.window_operand_dims = [d for d in range(len(self.shape)) if d not in hidden]
+
+    def emit(self, *, vector: bool) -> Kernel:
+        inputs, outputs = argument_buffers(self.region)
+        builder = Builder()
+        em = Emitter(builder, inputs)
+        shape = self.updates[0].shape
+        scatter_dims = [d for d in range(len(shape)) if d not in self.window_dims]
+        lanes = self._lanes(shape) if vector else 0
+        if vector and not lanes:
+            raise NotVectorizable("the window is not contiguous in the operand")
+        b = em.b
+        with b.loop("%begin", "%end", b.index(1)):
+            if math.prod(shape):
+                self._positions(em, outputs, lanes, [shape[d] for d in scatter_dims], [])
+        operand_at = tuple(self.region.arguments.index(t) for t in self.operands)
+        read = any(em.loaded.get(inputs[t]) for t in self.operands)
+        return Kernel(
+            function_text(builder, list(inputs.values()), outputs),
+            1 if math.prod(shape) else 0,
+            tuple(buffer.memref for buffer in inputs.values()),
+            tuple(buffer.memref for buffer in outputs),
+            updates=operand_at,
+            update_safe=not read,
+        )
+
+    def _lanes(self, shape: Sequence[int]) -> int:
+        """Vector lanes along the last window dimension, if it walks the operand contiguously and cannot leave it."""
+        if not self.window_dims or self.window_dims[-1] != len(shape) - 1:
+            return 0
+        d = self.window_operand_dims[-1]
+        if d != len(self.shape) - 1 or d in self.targets or shape[-1] < 4:
+            return 0
+        widest = max(t.type.part_type.bits for t in self.operands)
+        lanes = 512 // max(widest, 32)
+        while lanes > shape[-1]:
+            lanes //= 2
+        return lanes if lanes >= 4 else 0
+
+    def _positions(
+        self, em: Emitter, outputs: list[Buffer], lanes: int, extents: list[int], outer: list[Affine]
+    ) -> None:
+        if extents:
+            b = em.b
+            with b.loop(b.index(0), b.index(extents[0]), b.index(1)) as loop:
+                index = em.variable(loop.iv, extents[0])
+                self._positions(em, outputs, lanes, extents[1:], [*outer, index])
+            return
+        starts: dict[int, str] = {}
+        for k, d in enumerate(self.targets):
+            at = list(outer)
+            if self.vector_dim < self.indices.rank:
+                at.insert(self.vector_dim, Affine((), k))
+            starts[d] = widened(em, em.element(self.indices, Position.of_dims(at)))
+        batch: dict[int, Affine] = {}
+        for d, s in zip(self.batching, self.indices_batching, strict=True):
+            batch[d] = outer[s - (1 if self.vector_dim < s else 0)]
+        self._window(em, outputs, lanes, outer, starts, batch, [])
+
+    def _window(
+        self, em: Emitter, outputs: list[Buffer], lanes: int, outer: list[Affine], starts: dict[int, str],
+        batch: dict[int, Affine], inner: list[Affine],
+    ) -> None:  # fmt: skip
+        b, depth = em.b, len(inner)
+        shape = self.updates[0].shape
+        if depth == len(self.window_dims):
+            self._combine(em, outputs, outer, starts, batch, inner)
+            return
+        extent = shape[self.window_dims[depth]]
+        last = depth == len(self.window_dims) - 1
+        step = lanes if lanes and last else 1
+        whole = extent // step * step
+        with b.loop(b.index(0), b.index(whole), b.index(step)) as loop:
+            index = em.variable(loop.iv, extent)
+            if step > 1:
+                with em.vector(loop.iv, lanes):
+                    self._window(em, outputs, lanes, outer, starts, batch, [*inner, index])
+            else:
+                self._window(em, outputs, lanes, outer, starts, batch, [*inner, index])
+        if whole < extent:
+            name = b.load(f"arith.addi {b.index(whole)}, {b.index(0)} : index")
+            mask = b.op(f"vector.constant_mask [{extent - whole}] : vector<{lanes}xi1>")
+            with em.vector(name, lanes, mask):
+                em.hoist_from_here()
+                self._window(em, outputs, lanes, outer, starts, batch, [*inner, em.variable(name, extent)])
+
+    def _combine(
+        self, em: Emitter, outputs: list[Buffer], outer: list[Affine], starts: dict[int, str],
+        batch: dict[int, Affine], inner: list[Affine],
+    ) -> None:  # fmt: skip
+        b, rank = em.b, len(self.shape)
+        window = dict(zip(self.window_operand_dims, inner, strict=True))
+        at: list[Affine] = [ZERO] * rank
+        checks: list[str] = []
+        for d in range(rank):
+            index = window.get(d, batch.get(d, ZERO))
+            if d not in starts:
+                at[d] = index
+                continue
+            with b.width(0):
+                name = starts[d]
+                if index != ZERO:
+                    offset = b.op(f"arith.index_cast {em.index(index)} : index to i64")
+                    name = b.op(f"arith.addi {name}, {offset} : i64")
+                checks.append(b.op(f"arith.cmpi ult, {name}, {b.constant(self.shape[d], 'i64')} : i64"))
+                at[d] = em.name_index(b.op(f"arith.index_cast {name} : i64 to index"), self.shape[d])
+        update_at = [ZERO] * len(self.updates[0].shape)
+        for d, index in zip(self.window_dims, inner, strict=True):
+            update_at[d] = index
+        rest = [d for d in range(len(update_at)) if d not in self.window_dims]
+        for d, index in zip(rest, outer, strict=True):
+            update_at[d] = index
+
+        def write() -> None:
+            offset = Position.of_dims(at).linear(self.shape)
+            new = [em.element(t, Position.of_dims(update_at)) for t in self.updates]
+            old = [em.load(buffer, offset) for buffer in outputs]
+            for value, buffer in zip(em.apply(self.node.regions[0], [*old, *new]), outputs, strict=True):
+                em.store(value, buffer, offset)
+
+        if not checks:
+            write()
+            return
+        held = checks[0]
+        with b.width(0):
+            for check in checks[1:]:
+                held = b.op(f"arith.andi {held}, {check} : i1")
+        with b.when(held):
+            write()
+
+
+def emit_select_and_scatter(region: Region, node: Node) -> Kernel:
+    """Fills the result with the initial value, then adds each source element where its window selects."""
+    inputs, outputs = argument_buffers(region)
+    operand, source, initial = node.operands
+    builder = Builder()
+    em = Emitter(builder, inputs)
+    b, out = em.b, outputs[0]
+    with b.loop("%begin", "%end", b.index(1)):
+        if operand.size:
+            with b.loop(b.index(0), b.index(operand.size), b.index(1)) as loop:
+                index = em.variable(loop.iv, operand.size)
+                em.store(em.element(initial, Position.of_dims(())), out, index)
+        if source.size and operand.size:
+            _sources(em, node, operand, source, out, [])
+    return Kernel(
+        function_text(builder, list(inputs.values()), outputs),
+        1 if operand.size else 0,
+        tuple(buffer.memref for buffer in inputs.values()),
+        tuple(buffer.memref for buffer in outputs),
+    )
+
+
+def _sources(em: Emitter, node: Node, operand: Tensor, source: Tensor, out: Buffer, at: list[Affine]) -> None:
+    b = em.b
+    if len(at) < source.rank:
+        with b.loop(b.index(0), b.index(source.shape[len(at)]), b.index(1)) as loop:
+            _sources(em, node, operand, source, out, [*at, em.variable(loop.iv, source.shape[len(at)])])
+        return
+    found, where = _selected(em, node, operand, at)
+    with b.when(found):
+        offset = em.name_index(where, operand.size)
+        old = em.load(out, offset)
+        new = em.element(source, Position.of_dims(at))
+        em.store(em.apply(node.regions[1], [old, new])[0], out, offset)
+
+
+def _selected(em: Emitter, node: Node, operand: Tensor, at: Sequence[Affine]) -> tuple[str, str]:
+    """(whether the window holds any element, offset of the one that the select region keeps)."""
+    b, attributes = em.b, node.attributes
+    rank = operand.rank
+    window = attributes.get("window_dimensions") or (1,) * rank
+    strides = attributes.get("window_strides") or (1,) * rank
+    padding = padding_pairs(attributes.get("padding"), rank)
+    kind = operand.type
+    zero = elementwise.constant(b, kind, False if kind.register == "i1" else 0)
+    names = [b.constant(False, "i1"), b.index(0), *zero.parts]
+    types = ["i1", "index", *(kind.register for _ in zero.parts)]
+
+    def taps(outer: list[Affine], state: list[str]) -> list[str]:
+        if len(outer) < rank:
+            with b.loop(
+                b.index(0), b.index(window[len(outer)]), b.index(1), list(zip(state, types, strict=True))
+            ) as loop:
+                loop.yielded = taps([*outer, em.variable(loop.iv, window[len(outer)])], loop.carried)
+            return loop.results
+        return _tap(em, node, operand, [i * s + w + -p[0] for i, s, w, p in zip(at, strides, outer, padding, strict=True)],
+                    state, types)  # fmt: skip
+
+    result = taps([], names)
+    return result[0], result[1]
+
+
+def _tap(
+    em: Emitter, node: Node, operand: Tensor, index: list[Affine], state: list[str], types: list[str]
+) -> list[str]:
+    """One window element: takes its place in the state if it is in range and the select region prefers it."""
+    b = em.b
+    inside: str | None = None
+    for i, size in zip(index, operand.shape, strict=True):
+        check = b.op(f"arith.cmpi ult, {em.index(i)}, {b.index(size)} : index")
+        inside = check if inside is None else b.op(f"arith.andi {inside}, {check} : i1")
+    assert inside is not None
+    with b.choice(inside, types) as choice:
+        with choice.then():
+            dims = [em.bounded(i, size) for i, size in zip(index, operand.shape, strict=True)]
+            value = em.element(operand, Position.of_dims(dims))
+            offset = em.index(Position.of_dims(dims).linear(operand.shape))
+            held = Value(operand.type, tuple(state[2:]))
+            keep = em.apply(node.regions[0], [held, value])[0].name
+            keep = b.op(f"arith.andi {state[0]}, {keep} : i1")
+            chosen = elementwise.select(b, Value(element_type("i1"), (keep,)), held, value)
+            where = b.op(f"arith.select {keep}, {state[1]}, {offset} : index")
+            choice.yielded = [b.constant(True, "i1"), where, *chosen.parts]
+        with choice.otherwise():
+            choice.yielded = list(state)
+    return choice.results

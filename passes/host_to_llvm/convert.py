@@ -1,0 +1,240 @@
+"""host-to-llvm: the entry `hlo_main(frame)` of runtime/kernel_abi.h, as text in the llvm, scf and arith dialects.
+
+Buffers become pointers: arguments, results and constants from the call frame, the rest at their offsets in the arena. A
+kernel call fills an array of pointers and either calls the kernel over all its work units or hands it to the
+runtime's thread pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hlo import ir
+from hlo.diagnostics import CompileError
+from hlo.passes.memory.place import byte_size
+
+# Field offsets of HloCallFrame.
+ARGS, RESULTS, ARENA, RUNTIME, CONSTANTS = 8, 16, 24, 32, 40
+
+
+@dataclass(frozen=True)
+class Signature:
+    """How many arguments, results and constants @main takes, in that order."""
+
+    arguments: int
+    results: int
+    constants: int
+
+
+@dataclass
+class _Writer:
+    lines: list[str] = field(default_factory=list[str])
+    names: dict[ir.Value, str] = field(default_factory=dict[ir.Value, str])
+    indent: str = "    "
+    count: int = 0
+    constants: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
+    entry: list[str] = field(default_factory=list[str])
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"%v{self.count}"
+
+    def line(self, text: str) -> None:
+        self.lines.append(self.indent + text)
+
+    def value(self, text: str) -> str:
+        name = self.fresh()
+        self.line(f"{name} = {text}")
+        return name
+
+    def constant(self, value: int, kind: str) -> str:
+        """A constant, defined once at the entry."""
+        known = self.constants.get((value, kind))
+        if known is None:
+            known = self.constants[value, kind] = self.fresh()
+            self.entry.append(f"    {known} = llvm.mlir.constant({value} : {kind}) : {kind}")
+        return known
+
+
+def host_to_llvm(module: ir.Module, signature: Signature) -> str:
+    """Text of the module that holds `hlo_main`; kernels are declared, to be resolved when loaded."""
+    functions = {op.operation.attributes["sym_name"].value: op.operation for op in module.body.operations}
+    main = functions.pop("main")
+    w = _Writer()
+    block = main.regions[0].blocks[0]
+    _frame(w, block, signature)
+    slots = max((len(f.attributes["function_type"].value.inputs) + 1 for f in functions.values()), default=1)
+    size = w.constant(slots, "i64")
+    w.entry.append(f"    %slots = llvm.alloca {size} x !llvm.ptr : (i64) -> !llvm.ptr")
+    for i in range(slots):
+        w.entry.append(f"    %slot{i} = llvm.getelementptr %slots[{i}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr")
+    _block(w, block, functions)
+    zero = w.constant(0, "i32")
+    declarations = [
+        "  llvm.func @hlo_rt_parallel_for(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64)",
+        *(f"  llvm.func @{name}__packed(!llvm.ptr, i64, i64)" for name in functions),
+    ]
+    body = [*w.entry, *w.lines, f"    return {zero} : i32"]
+    return (
+        "module {\n"
+        + "\n".join(declarations)
+        + "\n  func.func @hlo_main(%frame: !llvm.ptr) -> i32  {\n"
+        + "\n".join(body)
+        + "\n  }\n}\n"
+    )
+
+
+def _frame(w: _Writer, block: ir.Block, signature: Signature) -> None:
+    """Loads the pointers of the call frame."""
+
+    def field_of(offset: int, name: str) -> None:
+        w.entry.append(f"    %{name}_at = llvm.getelementptr %frame[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8")
+        w.entry.append(f"    %{name} = llvm.load %{name}_at : !llvm.ptr -> !llvm.ptr")
+
+    for offset, name in ((ARGS, "args"), (RESULTS, "results"), (ARENA, "arena"), (RUNTIME, "runtime"),
+                         (CONSTANTS, "constants")):  # fmt: skip
+        field_of(offset, name)
+    tables = (
+        ["args"] * signature.arguments + ["results"] * signature.results + ["constants"] * signature.constants
+    )
+    seen: dict[str, int] = {}
+    for argument, table in zip(block.arguments, tables, strict=True):
+        k = seen.get(table, 0)
+        seen[table] = k + 1
+        name = f"%{table}_{k}"
+        w.entry.append(f"    {name}_at = llvm.getelementptr %{table}[{k}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr")
+        w.entry.append(f"    {name} = llvm.load {name}_at : !llvm.ptr -> !llvm.ptr")
+        w.names[argument] = name
+
+
+Functions = dict[str, ir.Operation]
+
+
+def _block(w: _Writer, block: ir.Block, functions: Functions) -> None:
+    for op in block.operations:
+        operation = op.operation
+        handler = _HANDLERS.get(operation.name)
+        if handler is None:
+            raise CompileError(
+                "the host program may not hold this op here", op=operation.name, location=str(operation.location)
+            )
+        handler(w, operation, functions)
+
+
+def _alloc(w: _Writer, op: ir.Operation, _: Functions) -> None:
+    offset = op.attributes["hlo.offset"].value
+    at = w.constant(offset, "i64")
+    name = w.fresh()
+    w.entry.append(f"    {name} = llvm.getelementptr %arena[{at}] : (!llvm.ptr, i64) -> !llvm.ptr, i8")
+    w.names[op.results[0]] = name
+
+
+def _copy(w: _Writer, op: ir.Operation, _: Functions) -> None:
+    source, target = (w.names[v] for v in op.operands)
+    size = w.constant(byte_size(op.operands[0].type), "i64")
+    w.line(f'"llvm.intr.memcpy"({target}, {source}, {size}) <{{isVolatile = false}}> : (!llvm.ptr, !llvm.ptr, i64) -> ()')
+
+
+def _load(w: _Writer, op: ir.Operation, _: Functions) -> None:
+    w.names[op.results[0]] = w.value(f"llvm.load {w.names[op.operands[0]]} : !llvm.ptr -> {op.results[0].type}")
+
+
+def _constant(w: _Writer, op: ir.Operation, _: Functions) -> None:
+    kind = str(op.results[0].type)
+    value = op.attributes["value"].value
+    name = w.fresh()
+    w.entry.append(f"    {name} = arith.constant {value} : {kind}")
+    w.names[op.results[0]] = name
+
+
+def _compare(w: _Writer, op: ir.Operation, _: Functions) -> None:
+    left, right = (w.names[v] for v in op.operands)
+    w.names[op.results[0]] = w.value(f"arith.cmpi ne, {left}, {right} : {op.operands[0].type}")
+
+
+def _index_cast(w: _Writer, op: ir.Operation, _: Functions) -> None:
+    kinds = f"{op.operands[0].type} to {op.results[0].type}"
+    w.names[op.results[0]] = w.value(f"arith.index_cast {w.names[op.operands[0]]} : {kinds}")
+
+
+def _call(w: _Writer, op: ir.Operation, functions: Functions) -> None:
+    callee = op.attributes["callee"].value
+    declaration = functions[callee]
+    pointers = [w.names[v] for v in op.operands]
+    if "hlo.runtime" in declaration.attributes:
+        pointers.append("%runtime")
+    for i, pointer in enumerate(pointers):
+        w.line(f"llvm.store {pointer}, %slot{i} : !llvm.ptr, !llvm.ptr")
+    units, grain = (declaration.attributes[f"hlo.{key}"].value for key in ("units", "grain"))
+    total = w.constant(units, "i64")
+    if grain >= units:
+        zero = w.constant(0, "i64")
+        w.line(f"llvm.call @{callee}__packed(%slots, {zero}, {total}) : (!llvm.ptr, i64, i64) -> ()")
+        return
+    least = w.constant(grain, "i64")
+    kernel = w.value(f"llvm.mlir.addressof @{callee}__packed : !llvm.ptr")
+    w.line(
+        f"llvm.call @hlo_rt_parallel_for(%runtime, {kernel}, %slots, {total}, {least}) : "
+        "(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> ()"
+    )
+
+
+def _nested(w: _Writer, block: ir.Block, functions: Functions) -> None:
+    saved, w.indent = w.indent, w.indent + "  "
+    _block(w, block, functions)
+    w.indent = saved
+
+
+def _while(w: _Writer, op: ir.Operation, functions: Functions) -> None:
+    w.line("scf.while : () -> () {")
+    _nested(w, op.regions[0].blocks[0], functions)
+    w.line("} do {")
+    _nested(w, op.regions[1].blocks[0], functions)
+    w.line("}")
+
+
+def _if(w: _Writer, op: ir.Operation, functions: Functions) -> None:
+    w.line(f"scf.if {w.names[op.operands[0]]} {{")
+    _nested(w, op.regions[0].blocks[0], functions)
+    if len(op.regions[1].blocks):
+        w.line("} else {")
+        _nested(w, op.regions[1].blocks[0], functions)
+    w.line("}")
+
+
+def _switch(w: _Writer, op: ir.Operation, functions: Functions) -> None:
+    w.line(f"scf.index_switch {w.names[op.operands[0]]}")
+    default, *cases = op.regions
+    for value, region in zip(op.attributes["cases"], cases, strict=True):
+        w.line(f"case {value} {{")
+        _nested(w, region.blocks[0], functions)
+        w.line("}")
+    w.line("default {")
+    _nested(w, default.blocks[0], functions)
+    w.line("}")
+
+
+def _condition(w: _Writer, op: ir.Operation, _: Functions) -> None:
+    w.line(f"scf.condition({w.names[op.operands[0]]})")
+
+
+def _yield(w: _Writer, op: ir.Operation, _: Functions) -> None:
+    w.line("scf.yield")
+
+
+_HANDLERS: dict[str, Callable[[_Writer, ir.Operation, Functions], None]] = {
+    "memref.alloc": _alloc,
+    "memref.copy": _copy,
+    "memref.load": _load,
+    "arith.constant": _constant,
+    "arith.cmpi": _compare,
+    "arith.index_cast": _index_cast,
+    "func.call": _call,
+    "scf.while": _while,
+    "scf.if": _if,
+    "scf.index_switch": _switch,
+    "scf.condition": _condition,
+    "scf.yield": _yield,
+    "func.return": lambda _w, _op, _f: None,
+}

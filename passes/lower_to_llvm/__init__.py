@@ -1,0 +1,1 @@
+"""The standard MLIR conversions to the llvm dialect, and the modules they run on."""

@@ -1,0 +1,1 @@
+"""Memory of the host program: deallocation, then placement in one arena."""

@@ -1,0 +1,63 @@
+"""deallocate: `memref.dealloc` right after the last use of each `memref.alloc`."""
+
+from __future__ import annotations
+
+from hlo import ir
+
+
+def deallocate(module: ir.Module) -> bool:
+    """Ends every allocation of the host program in its own block, after the last op that uses it.
+
+    Requires: allocations are used in their block or in regions of ops of it, and freed nowhere.
+    Guarantees: one dealloc for each alloc.
+
+        %0 = memref.alloc() : memref<4xf32>          %0 = memref.alloc() : memref<4xf32>
+        func.call @k(%a, %0) ...                ==>  func.call @k(%a, %0) ...
+        func.call @l(%0, %b) ...                     func.call @l(%0, %b) ...
+                                                     memref.dealloc %0 : memref<4xf32>
+    """
+    changed = False
+    for function in module.body.operations:
+        for region in function.operation.regions:
+            for block in region.blocks:
+                changed |= _block(block)
+    return changed
+
+
+def _block(block: ir.Block) -> bool:
+    allocations: list[ir.Operation] = []
+    position: dict[ir.Operation, int] = {}
+    operations = [op.operation for op in block.operations]
+    last: dict[ir.Value, int] = {}
+    changed = False
+    for at, operation in enumerate(operations):
+        position[operation] = at
+        if operation.name == "memref.alloc":
+            allocations.append(operation)
+            last[operation.results[0]] = at
+            continue
+        for value in _uses(operation):
+            if value in last:
+                last[value] = at
+        for region in operation.regions:
+            for inner in region.blocks:
+                changed |= _block(inner)
+    for allocation in allocations:
+        value = allocation.results[0]
+        after = operations[last[value]]
+        point = ir.InsertionPoint.after(after) if hasattr(ir.InsertionPoint, "after") else None
+        if point is None:
+            point = ir.InsertionPoint(operations[last[value] + 1])
+        with point, allocation.location:
+            ir.Operation.create("memref.dealloc", operands=[value])
+        changed = True
+    return changed
+
+
+def _uses(operation: ir.Operation) -> list[ir.Value]:
+    values = list(operation.operands)
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                values += _uses(inner.operation)
+    return values

@@ -1,0 +1,222 @@
+"""From a program to machine code that can be called: the stages in order, timed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hlo import ir
+from hlo.diagnostics import UnsupportedError
+from hlo.driver.phases import Phase
+from hlo.driver.pipeline import passes_to
+from hlo.driver.statistics import ProgramStatistics
+from hlo.executable import runtime
+from hlo.importers.program import load_program
+from hlo.passes.hlo_to_host.program import HostProgram, hlo_to_host
+from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.host_to_llvm.convert import Signature, host_to_llvm
+from hlo.passes.lower_to_llvm.modules import HOST_PIPELINE, KERNEL_PIPELINE, kernels_text, lower
+from hlo.passes.memory.deallocate import deallocate
+from hlo.passes.memory.place import Arena, place
+
+TARGETS = ("cpu",)
+KERNELS_PER_MODULE = 12  # enough to share the fixed cost of a module, few enough to balance two threads
+
+
+@dataclass
+class Stopwatch:
+    """Seconds spent in each named stage."""
+
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of `compile`.
+
+    Attributes:
+        donate: indices of arguments whose memory results may take over.
+        threads: most threads a call uses; 0 for all processors of the process.
+        reuse: whether buffers may share memory.
+        verify: run the verifier after every pass.
+    """
+
+    donate: tuple[int, ...] = ()
+    threads: int = 0
+    reuse: bool = True
+    verify: bool = False
+
+
+class Compiled:
+    """A program in machine code: call it with one array for each argument."""
+
+    def __init__(
+        self, module: ir.Module, host: HostProgram, placed: ir.Module, arena: Arena,
+        executable: runtime.Executable, watch: Stopwatch, options: Options,
+    ) -> None:  # fmt: skip
+        self._module = module
+        self._host = host
+        self._placed = placed
+        self._executable = executable
+        self._options = options
+        self.arena = arena
+        self.stage_seconds = watch.seconds
+
+    def __call__(self, *arguments: object) -> tuple[np.ndarray[Any, Any], ...]:
+        """Runs the program.
+
+        Args:
+            arguments: arrays of the program's argument shapes and dtypes; anything NumPy can convert.
+
+        Returns:
+            One NumPy array for each result, always in a tuple.
+
+        Raises:
+            ArgumentError: a count, shape or dtype differs from the signature.
+        """
+        return self._executable(*arguments)
+
+    @property
+    def statistics(self) -> ProgramStatistics:
+        """Counts and sizes."""
+        host = self._host
+        calls = sum(1 for line in host.text.splitlines() if "func.call @" in line)
+        sizes = [_bytes(shape, name) for shape, name in host.result_types]
+        return ProgramStatistics(
+            kernels=calls,
+            distinct_kernels=len(host.kernels),
+            arena_bytes=self.arena.bytes,
+            argument_bytes=sum(_bytes(shape, name) for shape, name in host.argument_types),
+            result_bytes=sum(sizes),
+            alias_bytes=sum(sizes[i] for i in host.donated),
+            stage_seconds=dict(self.stage_seconds),
+        )
+
+    def as_text(self, stage: str = "fused") -> str:
+        """The program after a stage, as MLIR text; see `hlo.driver.phases.Phase` for the names."""
+        phase = Phase.parse(stage)
+        if phase.order >= Phase.LLVM.order:
+            return host_to_llvm(self._placed, _counts(self._host)) + kernels_text(self._host.kernels)
+        if phase.order >= Phase.PLACED.order:
+            return str(self._placed)
+        if phase.order >= Phase.HOST.order:
+            return self._host.text + kernels_text(self._host.kernels)
+        module = _clone(self._module)
+        for step in passes_to(phase):
+            step.run(module)
+        return str(module)
+
+
+def compile(program: object, target: str = "cpu", **options: Any) -> Compiled:  # noqa: A001
+    """Compiles a program.
+
+    Args:
+        program: hlo or StableHLO: text, bytecode, a path, or an `ir.Module`.
+        target: what to compile for; `cpu` is this machine.
+        options: fields of `Options`.
+
+    Raises:
+        CompileError: the program is malformed, or asks for what the target cannot do.
+    """
+    if target not in TARGETS:
+        raise UnsupportedError(f"unknown target {target!r}; known targets: {', '.join(TARGETS)}")
+    chosen = Options(**options)
+    watch = Stopwatch()
+    with watch.stage("import"):
+        module = load_program(program)
+    original = _clone(module)
+    for element in passes_to(Phase.FUSED):
+        with watch.stage(element.name):
+            element.run(module)
+        if chosen.verify:
+            ir.verify(module)
+    with watch.stage("hlo-to-host"):
+        host = hlo_to_host(module, chosen.donate)
+    with watch.stage("memory"):
+        placed = ir.parse_module(host.text, module.context)
+        deallocate(placed)
+        arena = place(placed, reuse=chosen.reuse)
+    with watch.stage("codegen"):
+        objects = _objects(host, placed)
+    with watch.stage("load"):
+        executable = runtime.load(
+            objects, _signature(host), arena_bytes=arena.bytes, constants=[_stored(c) for c in host.constants],
+            threads=chosen.threads, name=_name_of(module),
+        )  # fmt: skip
+    return Compiled(original, host, placed, arena, executable, watch, chosen)
+
+
+def _clone(module: ir.Module) -> ir.Module:
+    return ir.Module.parse(module.operation.get_asm(binary=False), module.context) if not hasattr(module.operation, "clone") else _cloned(module)
+
+
+def _cloned(module: ir.Module) -> ir.Module:
+    copy = ir.Module.create(ir.Location.unknown(module.context))
+    for name in (a.name for a in module.operation.attributes):
+        copy.operation.attributes[name] = module.operation.attributes[name]
+    with ir.InsertionPoint(copy.body):
+        for op in module.body.operations:
+            op.operation.clone()
+    return copy
+
+
+def _counts(host: HostProgram) -> Signature:
+    return Signature(len(host.argument_types), len(host.result_types), len(host.constants))
+
+
+def _objects(host: HostProgram, placed: ir.Module) -> list[bytes]:
+    """Object files of the entry and of the kernels, compiled side by side."""
+    names = list(host.kernels)
+    groups = max(1, min(len(names) // KERNELS_PER_MODULE + 1, runtime.hardware_threads()))
+    parts: list[dict[str, Kernel]] = [{n: host.kernels[n] for n in names[i::groups]} for i in range(groups)]
+    jobs = [(host_to_llvm(placed, _counts(host)), HOST_PIPELINE)]
+    jobs += [(kernels_text(part), KERNEL_PIPELINE) for part in parts if part]
+    if len(names) <= KERNELS_PER_MODULE:
+        return [_object(*job) for job in jobs]
+    with ThreadPoolExecutor(runtime.hardware_threads()) as pool:
+        return list(pool.map(lambda job: _object(*job), jobs))
+
+
+def _object(text: str, pipeline: str) -> bytes:
+    context = ir.make_lowering_context()
+    runtime.register_llvm_translation(context)
+    return runtime.compile_to_object(lower(text, pipeline, context), runtime.CodegenOptions(verify=False))
+
+
+def _signature(host: HostProgram) -> runtime.Signature:
+    donated = set(host.donated.values())
+    return runtime.Signature(
+        tuple(
+            runtime.Argument(f"argument {i}", ir.types.to_dtype(name), shape, i in donated)
+            for i, (shape, name) in enumerate(host.argument_types)
+        ),
+        tuple(
+            runtime.Result(ir.types.to_dtype(name), shape, host.donated.get(i))
+            for i, (shape, name) in enumerate(host.result_types)
+        ),
+    )
+
+
+def _stored(constant: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.ascontiguousarray(constant)
+
+
+def _bytes(shape: Sequence[int], name: str) -> int:
+    return int(np.prod(shape, dtype=np.int64)) * ir.types.to_dtype(name).itemsize
+
+
+def _name_of(module: ir.Module) -> str:
+    attributes = module.operation.attributes
+    return attributes["sym_name"].value if "sym_name" in attributes else "program"
