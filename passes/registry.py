@@ -14,14 +14,14 @@ from hlo.passes.base import Pass
 
 
 def find_pass(name: str) -> type[Pass] | None:
-    """The pass of that name, or None. Only the file of that name is imported when there is one."""
+    """The pass of that name, or None. Only the file of that name is imported."""
     file_name = name.replace("-", "_")
     for module_name in _module_names():
         if module_name.rpartition(".")[2] == file_name:
             for candidate in _passes_of(importlib.import_module(module_name)):
                 if candidate.name == name:
                     return candidate
-    return all_passes().get(name)
+    return None
 
 
 @functools.cache
