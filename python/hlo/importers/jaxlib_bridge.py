@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _ERROR_LINE = re.compile(
     r'error: (?P<location>"(?:[^"\\]|\\.)*":\d+:\d+|loc\(.*?\)|unknown)?:? ?(?P<text>.*)', re.S
 )
+_CURRENT_OPERATION = re.compile(r"\n note: [^\n]*see current operation:.*", re.S)
 _CONSTRAINT = re.compile(r"^'(?P<op>[\w.]+)' op (?P<text>.*)", re.S)
 
 
@@ -85,9 +86,9 @@ def parse(program: str | bytes, source_name: str, context: Any) -> Any:
         VerificationError: it parses and breaks a constraint of StableHLO.
     """
     ir, _, stablehlo, _, _ = _dialects()
+    if isinstance(program, bytes) and is_portable_artifact(program):
+        return _deserialized(program, context, stablehlo, ir)
     try:
-        if isinstance(program, bytes) and is_portable_artifact(program):
-            return stablehlo.deserialize_portable_artifact(context, program).operation
         if isinstance(program, bytes):
             return ir.Module.parse(program, context=context).operation
         operation = ir.Operation.parse(program, source_name=source_name, context=context)
@@ -99,6 +100,24 @@ def parse(program: str | bytes, source_name: str, context: Any) -> Any:
             location=str(operation.location),
         )
     return operation
+
+
+def _deserialized(program: bytes, context: Any, stablehlo: ModuleType, ir: ModuleType) -> Any:
+    """The module of a portable artifact. Its reader reports through diagnostics, not exceptions."""
+    messages: list[str] = []
+
+    def collect(diagnostic: Any) -> bool:
+        messages.append(f"{diagnostic.location}: {diagnostic.message}")
+        return True
+
+    handler = context.attach_diagnostic_handler(collect)
+    try:
+        return stablehlo.deserialize_portable_artifact(context, program).operation
+    except (ir.MLIRError, ValueError) as error:
+        reasons = "; ".join(messages) or str(error)
+        raise ParseError(f"cannot read the portable artifact: {reasons}") from error
+    finally:
+        handler.detach()
 
 
 def is_portable_artifact(program: bytes) -> bool:
@@ -145,7 +164,7 @@ def has_stablehlo_operation(name: str, context: Any) -> bool:
 
 
 def _program_error(text: str) -> ParseError | VerificationError:
-    match = _ERROR_LINE.search(text)
+    match = _ERROR_LINE.search(_CURRENT_OPERATION.sub("", text))
     if match is None:
         return ParseError(f"StableHLO's parser rejects the program: {text.strip()}")
     location = match.group("location")
