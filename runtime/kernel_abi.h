@@ -104,7 +104,8 @@ enum {
   HLO_SORT_SIGNED = 0,
   HLO_SORT_UNSIGNED = 1, /* booleans too */
   HLO_SORT_FLOAT_TOTAL = 2,
-  HLO_SORT_FLOAT_CANONICAL = 3
+  HLO_SORT_FLOAT_CANONICAL = 3,
+  HLO_SORT_BFLOAT_CANONICAL = 4 /* the same for bf16, whose NaNs have other bits than f16's */
 };
 
 /* Whether lhs comes before rhs; one pointer per operand, to an element. Must be safe to call from any thread. A result

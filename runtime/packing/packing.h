@@ -21,6 +21,12 @@ struct Problem {
   int count() const { return static_cast<int>(size.size()); }
 };
 
+/// The least multiple of `alignment` that is not below `value`, for value >= 0.
+inline int64_t alignUp(int64_t value, int64_t alignment) {
+  const int64_t excess = value % alignment;
+  return excess == 0 ? value : value + (alignment - excess);
+}
+
 enum class Fit {
   First, // the lowest gap that is large enough
   Best,  // the gap with the least room left over, the lowest of equals; on top of everything if none is large enough

@@ -19,11 +19,6 @@ struct PlacedBuffer {
   int64_t end;
 };
 
-int64_t alignUp(int64_t value, int64_t alignment) {
-  int64_t excess = value % alignment;
-  return excess == 0 ? value : value + (alignment - excess);
-}
-
 /// Heap-numbered: node 1 is all of time, the children of node k are 2k and 2k + 1.
 class TimeIndex {
 public:
@@ -32,8 +27,8 @@ public:
     for (int64_t start : problem.start)
       times.push_back(start);
     std::sort(times.begin(), times.end());
-    // Leaves hold about 64 starts each: fewer would only add copies of long-lived buffers.
-    while ((size_t{64} << levels) < times.size())
+    // Smaller leaves cost more in copies of long-lived buffers than they save in passes.
+    while ((kStartsPerLeaf << levels) < times.size())
       ++levels;
     nodes.resize(size_t{2} << levels);
   }
@@ -53,6 +48,8 @@ public:
   }
 
 private:
+  static constexpr size_t kStartsPerLeaf = 2048;
+
   /// The leaf of a moment; monotonic, so that a live range meets the leaves from that of its first moment to that of
   /// its last.
   size_t leafOf(int64_t time) const {

@@ -30,11 +30,6 @@ namespace {
 
 constexpr int64_t kNoFloor = std::numeric_limits<int64_t>::max();
 
-int64_t alignUp(int64_t value, int64_t alignment) {
-  int64_t excess = value % alignment;
-  return excess == 0 ? value : value + (alignment - excess);
-}
-
 /// How the urgency of a section is measured; the least value is the most urgent.
 enum class Urgency {
   Candidates,         // buffers that may lie at the floor; of equals, the least slack
