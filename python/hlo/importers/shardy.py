@@ -1,9 +1,8 @@
-"""Makes Shardy's annotations harmless: they say how to split a program over devices, and `hlo`
-compiles for one.
+"""Takes Shardy's annotations out: they say how to split a program over devices, and `hlo` compiles
+for one.
 
-The attributes (`sdy.sharding`, `sdy.sharding_rule`, ...) become string attributes of the same name,
-which export turns back. Sharding constraints and propagation barriers forward their operand, and
-meshes are dropped."""
+Attributes (`sdy.sharding`, `sdy.sharding_rule`, ...) and meshes are dropped; sharding constraints
+and propagation barriers forward their operand."""
 
 from __future__ import annotations
 
@@ -12,13 +11,11 @@ from typing import Any
 from hlo.diagnostics import UnsupportedError
 
 _PREFIX = "sdy."
-_FORWARDING = frozenset(
-    {"sdy.sharding_constraint", "sdy.reshard", "sdy.propagation_barrier", "sdy.sharding_group"}
-)
-_ERASED = frozenset({"sdy.mesh"})
+_FORWARDING = frozenset({"sdy.sharding_constraint", "sdy.reshard", "sdy.propagation_barrier"})
+_ERASED = frozenset({"sdy.mesh", "sdy.sharding_group"})
 
 
-def neutralise(module_operation: Any, mlir_ir: Any) -> None:
+def remove_annotations(module_operation: Any, mlir_ir: Any) -> None:
     """Rewrites a StableHLO module of jaxlib's MLIR in place.
 
     Raises:
@@ -31,31 +28,21 @@ def neutralise(module_operation: Any, mlir_ir: Any) -> None:
         operation.erase()
 
 
-def restore(module_operation: Any, mlir_ir: Any) -> None:
-    """Turns the string attributes that `neutralise` left back into Shardy's."""
-    for region in module_operation.regions:
-        for block in region:
-            for operation in block:
-                _restore_attributes(operation.operation, mlir_ir)
-                restore(operation.operation, mlir_ir)
-
-
 def _visit(operation: Any, mlir_ir: Any, unneeded: list[Any]) -> None:
+    _drop_attributes(operation, mlir_ir)
     for region in operation.regions:
         for block in region:
             for nested in block:
                 inner = nested.operation
                 _visit(inner, mlir_ir, unneeded)
                 if inner.name.startswith(_PREFIX):
-                    _remove(inner, unneeded)
-                else:
-                    _stringify_attributes(inner, mlir_ir)
+                    _bypass(inner)
+                    unneeded.append(inner)
 
 
-def _remove(operation: Any, unneeded: list[Any]) -> None:
+def _bypass(operation: Any) -> None:
     if operation.name in _FORWARDING:
-        for result in operation.results:
-            result.replace_all_uses_with(operation.operands[0])
+        operation.results[0].replace_all_uses_with(operation.operands[0])
     elif operation.name not in _ERASED:
         raise UnsupportedError(
             "this operation runs on several devices, and hlo compiles for one; lower the program "
@@ -63,41 +50,22 @@ def _remove(operation: Any, unneeded: list[Any]) -> None:
             op=operation.name,
             location=str(operation.location),
         )
-    unneeded.append(operation)
 
 
-def _stringify_attributes(operation: Any, mlir_ir: Any) -> None:
-    def text(value: Any) -> Any:
-        return mlir_ir.StringAttr.get(str(value), operation.context)
-
-    _map_attributes(operation, mlir_ir, text)
-
-
-def _restore_attributes(operation: Any, mlir_ir: Any) -> None:
-    def parsed(value: Any) -> Any:
-        if not isinstance(value, mlir_ir.StringAttr):
-            return value
-        return mlir_ir.Attribute.parse(value.value, operation.context)
-
-    _map_attributes(operation, mlir_ir, parsed)
-
-
-def _map_attributes(operation: Any, mlir_ir: Any, change: Any) -> None:
+def _drop_attributes(operation: Any, mlir_ir: Any) -> None:
     attributes = operation.attributes
-    for name in [attribute.name for attribute in attributes if attribute.name.startswith(_PREFIX)]:
-        attributes[name] = change(attributes[name])
+    if operation.name.startswith(_PREFIX):
+        return
+    for name in [entry for entry in attributes if entry.startswith(_PREFIX)]:
+        del attributes[name]
     for name in ("arg_attrs", "res_attrs"):
         if name in attributes:
-            attributes[name] = _map_dictionaries(
-                attributes[name], operation.context, mlir_ir, change
-            )
+            kept = [
+                _kept(dictionary, operation.context, mlir_ir) for dictionary in attributes[name]
+            ]
+            attributes[name] = mlir_ir.ArrayAttr.get(kept, operation.context)
 
 
-def _map_dictionaries(dictionaries: Any, context: Any, mlir_ir: Any, change: Any) -> Any:
-    changed: list[Any] = []
-    for dictionary in dictionaries:
-        entries = {entry.name: entry.attr for entry in dictionary}
-        for key in [key for key in entries if key.startswith(_PREFIX)]:
-            entries[key] = change(entries[key])
-        changed.append(mlir_ir.DictAttr.get(entries, context))
-    return mlir_ir.ArrayAttr.get(changed, context)
+def _kept(dictionary: Any, context: Any, mlir_ir: Any) -> Any:
+    entries = {entry.name: entry.attr for entry in dictionary if not entry.name.startswith(_PREFIX)}
+    return mlir_ir.DictAttr.get(entries, context)

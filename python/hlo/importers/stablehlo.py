@@ -55,7 +55,7 @@ def _generic_text(program: str | bytes | Any, source_name: str) -> str:
     if "sdy" not in text:
         return text
     with operation.context:
-        shardy.neutralise(operation, mlir_ir)
+        shardy.remove_annotations(operation, mlir_ir)
     return jaxlib_bridge.print_generic(operation)
 
 
@@ -110,9 +110,6 @@ def export_stablehlo(
             f"input, legalized, "
             "simplified and fused phases can"
         ) from error
-    if "sdy." in text:
-        with jaxlib_context:
-            shardy.restore(operation, jaxlib_bridge.mlir_ir())
     if form == "bytecode":
         return jaxlib_bridge.bytecode(operation)
     if form == "portable-artifact":
