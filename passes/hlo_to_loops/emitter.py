@@ -18,6 +18,7 @@ from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_produc
 from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.element_types import ElementType, Kind, element_type
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.loop_space import required_cuts
 
 INDEX_BITS = 64
 
@@ -65,6 +66,11 @@ class Emitter:
         # Offsets at which each buffer was read; what was read before a loop counts as well.
         self.loaded: dict[Buffer, set[Affine]] = {}
         self._lane_level = 0
+        self._cuts: dict[Tensor, frozenset[int]] = {t: frozenset() for t in buffers}
+
+    def cuts(self, tensor: Tensor) -> frozenset[int]:
+        """Where the row-major space of a tensor must be cut into loops; see loop_space."""
+        return required_cuts(tensor, self._cuts)
 
     # -- loops ---------------------------------------------------------------------------------------
     def variable(self, name: str, extent: int) -> Affine:

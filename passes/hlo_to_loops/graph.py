@@ -44,7 +44,7 @@ class Node:
     @cached_property
     def attributes(self) -> Mapping[str, Any]:
         """Attributes as Python values: ints, floats, bools, strings, tuples, dicts of those."""
-        return {a.name: decode_attribute(a.attr) for a in self.source.attributes if a.name != "value"}
+        return {k: decode_attribute(a) for k, a in self.source.attributes.items() if k != "value"}
 
     @property
     def location(self) -> str:

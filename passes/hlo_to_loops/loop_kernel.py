@@ -11,7 +11,6 @@ from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizable
 from hlo.passes.hlo_to_loops.graph import Region, Tensor
-from hlo.passes.hlo_to_loops.loop_space import required_cuts
 
 BLOCK = 4096  # elements of the innermost loop that one work unit takes at the most
 ENOUGH_UNITS = 64  # work units beyond which more outer loops are not needed for balance
@@ -130,14 +129,10 @@ def emitter_for(builder: Builder, inputs: Mapping[Tensor, Buffer], width: Width)
 def _emit(region: Region, width: Width) -> Kernel:
     inputs, outputs = argument_buffers(region)
     size = region.results[0].size
-    cuts: set[int] = set()
-    memo: dict[Tensor, frozenset[int]] = {}
-    for root in region.results:
-        cuts |= required_cuts(root, memo)
-    extents = merge_cuts(cuts, size)
-    lanes = lanes_for(width, extents)
     builder = Builder()
     em = emitter_for(builder, inputs, width)
+    extents = merge_cuts({cut for root in region.results for cut in em.cuts(root)}, size)
+    lanes = lanes_for(width, extents)
     nest = Nest.of(extents)
     written: set[Affine] = set()
 

@@ -23,7 +23,6 @@ from hlo.passes.hlo_to_loops.loop_kernel import (
     function_text,
     lanes_for,
 )
-from hlo.passes.hlo_to_loops.loop_space import required_cuts
 
 
 def emit_dynamic_update_slice(region: Region, node: Node) -> Kernel:
@@ -38,11 +37,10 @@ def _update_slice(region: Region, node: Node, width: Width) -> Kernel:
     while whole and update.shape[whole - 1] == operand.shape[whole - 1]:
         whole -= 1
     strides, own = suffix_products(operand.shape), suffix_products(update.shape)
-    cuts = set(required_cuts(update)) | {own[d] for d in range(max(whole - 1, 0))}
-    extents = merge_cuts(cuts, update.size)
-    lanes = lanes_for(width, extents)
     builder = Builder()
     em = emitter_for(builder, inputs, width)
+    extents = merge_cuts(set(em.cuts(update)) | {own[d] for d in range(max(whole - 1, 0))}, update.size)
+    lanes = lanes_for(width, extents)
     nest, written = Nest.of(extents), set[Affine]()
     base = ZERO
     for start, size, taken, stride in zip(starts, operand.shape, update.shape, strides, strict=True):

@@ -45,10 +45,7 @@ def _block(block: ir.Block) -> bool:
     for allocation in allocations:
         value = allocation.results[0]
         after = operations[last[value]]
-        point = ir.InsertionPoint.after(after) if hasattr(ir.InsertionPoint, "after") else None
-        if point is None:
-            point = ir.InsertionPoint(operations[last[value] + 1])
-        with point, allocation.location:
+        with ir.InsertionPoint.after(after), allocation.location:
             ir.Operation.create("memref.dealloc", operands=[value])
         changed = True
     return changed

@@ -14,7 +14,6 @@ from hlo.passes.hlo_to_loops.elemental.reshaping import unpadded
 from hlo.passes.hlo_to_loops.emitter import Emitter, elemental
 from hlo.passes.hlo_to_loops.folds import Combine, Fold, fold, identity_of
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
-from hlo.passes.hlo_to_loops.loop_space import required_cuts
 
 
 def monoid_of(region: Region) -> str | None:
@@ -65,7 +64,7 @@ def _reduce(em: Emitter, node: Node, position: Position) -> list[Value]:
         trailing += 1
     outer = reduced[: len(reduced) - trailing]
     minor = math.prod(shape[len(shape) - trailing :])
-    cuts = {c for tensor in inputs for c in required_cuts(tensor) if c < minor}
+    cuts = {c for tensor in inputs for c in em.cuts(tensor) if c < minor}
     minor_extents = merge_cuts(cuts, minor) if trailing else []
     strides, minor_strides = suffix_products(shape), suffix_products(minor_extents)
 

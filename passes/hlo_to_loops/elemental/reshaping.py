@@ -91,7 +91,7 @@ def concatenate(em: Emitter, node: Node, _: int, position: Position) -> Value:
         return guarded(
             em, condition, [operand.type],
             lambda: [em.element(operand, Position.of_dims(source))],
-            lambda: _masked_out(em, condition, lambda: [piece(at + 1)]),
+            lambda: _masked_out(em, condition, lambda: piece(at + 1)),
         )[0]  # fmt: skip
 
     return piece(0)

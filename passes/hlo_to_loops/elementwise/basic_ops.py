@@ -129,7 +129,6 @@ BASIC_EMITTERS: dict[str, Emitter] = {
         "divide", real=operator.truediv, integer=integers.divide, complex_=complex_basic.divide
     ),
     "remainder": elementwise("remainder", real=arithmetic.remainder, integer=integers.remainder),
-    "power": elementwise("power", integer=integers.power),
     "negate": elementwise(
         "negate", real=operator.neg, integer=integers.negate, complex_=complex_basic.negate, exact=True
     ),
@@ -173,7 +172,6 @@ BASIC_EMITTERS: dict[str, Emitter] = {
     ),
     "popcnt": elementwise("popcnt", integer=integers.population_count),
     "count_leading_zeros": elementwise("count_leading_zeros", integer=integers.count_leading_zeros),
-    "sqrt": elementwise("sqrt", real=Real.sqrt),
     "floor": elementwise("floor", real=arithmetic.floor, exact=True),
     "ceil": elementwise("ceil", real=arithmetic.ceil, exact=True),
     "round_nearest_even": elementwise("round_nearest_even", real=Real.round, exact=True),

@@ -365,6 +365,16 @@ def polynomial(x: Real, coefficients: Sequence[float]) -> Real:
     return result
 
 
+def chebyshev(x: Real, low: float, high: float, coefficients: Sequence[float]) -> Real:
+    """sum of coefficients[k] * T_k(t), t = x mapped from [low, high] to [-1, 1], by Clenshaw's recurrence."""
+    position = x.fma(2.0 / (high - low), -(high + low) / (high - low))
+    double = position + position
+    current, previous = x.lift(coefficients[-1]), x.lift(0.0)
+    for coefficient in reversed(coefficients[1:-1]):
+        current, previous = double.fma(current, coefficient - previous), current
+    return position.fma(current, coefficients[0] - previous)
+
+
 def two_sum(x: Real, y: Real) -> Pair:
     """x + y exactly, as (rounded sum, error) (Knuth)."""
     total = x + y

@@ -159,13 +159,9 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled:  
 
 
 def _clone(module: ir.Module) -> ir.Module:
-    return ir.Module.parse(module.operation.get_asm(binary=False), module.context) if not hasattr(module.operation, "clone") else _cloned(module)
-
-
-def _cloned(module: ir.Module) -> ir.Module:
     copy = ir.Module.create(ir.Location.unknown(module.context))
-    for name in (a.name for a in module.operation.attributes):
-        copy.operation.attributes[name] = module.operation.attributes[name]
+    for name, attribute in module.operation.attributes.items():
+        copy.operation.attributes[name] = attribute
     with ir.InsertionPoint(copy.body):
         for op in module.body.operations:
             op.operation.clone()

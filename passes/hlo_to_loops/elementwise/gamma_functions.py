@@ -1,0 +1,180 @@
+"""lgamma, digamma, zeta, polygamma, all computed in `f64`."""
+
+from __future__ import annotations
+
+from hlo.passes.hlo_to_loops.elementwise import coefficients
+from hlo.passes.hlo_to_loops.elementwise.exponential import exp
+from hlo.passes.hlo_to_loops.elementwise.logarithm import log
+from hlo.passes.hlo_to_loops.elementwise.numeric import Mask, Real, polynomial
+from hlo.passes.hlo_to_loops.elementwise.roots_and_powers import power
+from hlo.passes.hlo_to_loops.elementwise.trigonometric import sin, tan
+
+_PI = 3.141592653589793
+_HALF_LOG_2_PI = 0.9189385332046727
+# B(2k) / (2k (2k - 1)): Stirling's series of lgamma in 1 / x**2, times 1 / x.
+_STIRLING = (
+    1 / 12,
+    -1 / 360,
+    1 / 1260,
+    -1 / 1680,
+    1 / 1188,
+    -691 / 360360,
+    1 / 156,
+    -3617 / 122400,
+)
+# B(2k) / 2k: the series of digamma.
+_DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
+# (2k)! / B(2k): the denominators of the Euler-Maclaurin series of zeta.
+_EULER_MACLAURIN = (
+    12.0,
+    -720.0,
+    30240.0,
+    -1209600.0,
+    47900160.0,
+    -1.8924375803183791606e9,
+    7.47242496e10,
+    -2.950130727918164224e12,
+    1.1646782814350067249e14,
+    -4.5979787224074726105e15,
+    1.8152105401943546773e17,
+    -7.1661652561756670113e18,
+)
+
+
+def _lgamma_unit(x: Real) -> Real:
+    """lgamma on [1, 2], exact at both ends."""
+    series = polynomial(x - 1.5, coefficients.LGAMMA["f64"])
+    return (x - 1.0) * (x - 2.0) * series
+
+
+def _lgamma_positive(x: Real) -> Real:
+    """Steps of one to [1, 2] below 8; Stirling's series above."""
+    low = x.at_most(8.0)
+    product = x.lift(1.0)
+    for _ in range(6):
+        above = low > 2.0
+        low = above.real(low - 1.0, low)
+        product = above.real(product * low, product)
+    below = low < 1.0
+    product = below.real(low, product)
+    steps = log(product)
+    near = _lgamma_unit(below.real(low + 1.0, low)) + below.real(-steps, steps)
+    high = x.at_least(8.0)
+    inverse = 1.0 / high
+    series = polynomial(inverse * inverse, _STIRLING) * inverse
+    # (x - 1/2) (log x - 1) never overflows before the result does.
+    far = (high - 0.5) * (log(high) - 1.0) + (series + (_HALF_LOG_2_PI - 0.5))
+    return (x < 8.0).real(near, far)
+
+
+def _fraction(x: Real) -> Real:
+    """x minus the nearest integer, exact."""
+    return x - x.round()
+
+
+def lgamma(x: Real) -> Real:
+    """log |gamma(x)|; infinite at the poles 0, -1, -2, ... and at both infinities."""
+    wide = x.cast("f64")
+    negative = wide < 0.0
+    magnitude = abs(wide)
+    positive = _lgamma_positive(magnitude)
+    sine = abs(sin(_fraction(wide) * _PI))
+    # gamma(x) gamma(-x) = -pi / (x sin(pi x))
+    reflected = log(_PI / (magnitude * sine)) - positive
+    result = negative.real(reflected, positive)
+    whole = negative & wide.round().eq(wide)
+    result = (whole | wide.is_infinite() | wide.eq(0.0)).real(float("inf"), result)
+    return result.cast(x.scalar)
+
+
+def digamma(x: Real) -> Real:
+    """The derivative of lgamma: steps of one up to 10, then the asymptotic series; reflection below 1/2.
+
+    NaN at the negative integers, -inf at +0 and inf at -0.
+    """
+    wide = x.cast("f64")
+    reflect = wide < 0.5
+    argument = reflect.real(1.0 - wide, wide)
+    numerator, denominator = argument.lift(0.0), argument.lift(1.0)
+    for _ in range(10):
+        below = argument < 10.0
+        # sum of 1 / argument as one fraction
+        numerator = below.real(numerator.fma(argument, denominator), numerator)
+        denominator = below.real(denominator * argument, denominator)
+        argument = below.real(argument + 1.0, argument)
+    inverse = 1.0 / argument
+    square = inverse * inverse
+    series = square * polynomial(square, _DIGAMMA)
+    result = log(argument) - 0.5 * inverse - series - numerator / denominator
+    fraction = _fraction(wide)
+    steep = reflect & wide.ne(0.0)
+    safe = (steep & fraction.ne(0.0)).real(fraction, 0.25)
+    reflected = result - _PI / tan(safe * _PI)
+    result = reflect.real(reflected, result)
+    pole = wide.eq(0.0).real(wide.lift(float("inf")).copysign(-wide), float("nan"))
+    at_pole = (wide <= 0.0) & fraction.eq(0.0)
+    result = at_pole.real(pole, result)
+    result = wide.eq(float("-inf")).real(float("nan"), result)
+    return result.cast(x.scalar)
+
+
+def _zeta_sum(s: Real, q: Real) -> tuple[Real, Real]:
+    """(sum of (q + k)**-s for k below 9, q + 9) in a loop."""
+    b = s.b
+    start = power(q, -s)
+    types = b.type_of("f64")
+    with b.loop(b.index(0), b.index(9), b.index(1), [(start.name, types), (q.name, types)]) as loop:
+        total, base = s.of(loop.carried[0]), s.of(loop.carried[1])
+        following = base + 1.0
+        loop.yielded = [(total + power(following, -s)).name, following.name]
+    return s.of(loop.results[0]), s.of(loop.results[1])
+
+
+def zeta(x: Real, q: Real) -> Real:
+    """The Hurwitz zeta function, sum of (q + k)**-x over k, by Euler-Maclaurin summation.
+
+    inf at x = 1 and at q = 0, -1, -2, ... for even x; NaN for x below 1, and for q below 0 where x is not an even integer.
+    """
+    s, a = x.cast("f64"), q.cast("f64")
+    total, base = _zeta_sum(s, a)
+    last = power(base, -s)
+    total = total + last * base / (s - 1.0) - 0.5 * last
+    factor, scaled = s, last / base
+    inverse_square = 1.0 / (base * base)
+    for k, denominator in enumerate(_EULER_MACLAURIN):
+        total = total + factor * scaled / denominator
+        factor = factor * (s + (2 * k + 1.0)) * (s + (2 * k + 2.0))
+        scaled = scaled * inverse_square
+    result = _zeta_limits(s, a, total)
+    return result.cast(x.scalar)
+
+
+def _zeta_limits(s: Real, q: Real, regular: Real) -> Real:
+    pole = q <= 0.0
+    whole = q.unary("math.floor").eq(q)
+    even = (s * 0.5).unary("math.floor").eq(s * 0.5)
+    at_pole = whole.real(even.real(regular.lift(float("inf")), float("nan")), regular)
+    integral = s.unary("math.floor").eq(s)
+    at_pole = (~whole & ~integral).real(float("nan"), at_pole)
+    result = pole.real(at_pole, regular)
+    result = (s < 1.0).real(float("nan"), result)
+    result = s.eq(1.0).real(float("inf"), result)
+    return (s.is_nan() | q.is_nan()).real(float("nan"), result)
+
+
+def polygamma(n: Real, x: Real) -> Real:
+    """The n-th derivative of digamma: (-1)**(n + 1) n! zeta(n + 1, x); NaN for n negative or not an integer."""
+    order, wide = n.cast("f64"), x.cast("f64")
+    valid = (order >= 0.0) & order.unary("math.floor").eq(order)
+    following = order + 1.0
+    odd = _is_odd(following)
+    scale = exp(_lgamma_positive(following))
+    magnitude = scale * zeta(following, wide)
+    signed = odd.real(-magnitude, magnitude)
+    result = order.eq(0.0).real(digamma(wide), signed)
+    return valid.real(result, float("nan")).cast(n.scalar)
+
+
+def _is_odd(x: Real) -> Mask:
+    half = x * 0.5
+    return half.unary("math.floor").ne(half)

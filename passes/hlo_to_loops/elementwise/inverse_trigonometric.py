@@ -1,0 +1,91 @@
+"""atan, atan2, asin and acos."""
+
+from __future__ import annotations
+
+from hlo.passes.hlo_to_loops.elementwise import coefficients
+from hlo.passes.hlo_to_loops.elementwise.numeric import (
+    Mask,
+    Real,
+    polynomial,
+    two_sum,
+)
+
+# pi and pi / 2 as a nearest value and what it leaves.
+_PI = {
+    "f32": (3.1415927410125732, -8.742277657347586e-08),
+    "f64": (3.141592653589793, 1.2246467991473532e-16),
+}
+
+
+def _atan_unit(x: Real) -> Real:
+    """atan on [0, 1]."""
+    square = x * x
+    return (x * square).fma(polynomial(square, coefficients.ATAN[x.scalar]), x)
+
+
+def _turned(angle: Real, high: float, low: float, where: Mask) -> Real:
+    """high + low - angle in the lanes that hold."""
+    return where.real((high - angle) + low, angle)
+
+
+def atan(x: Real) -> Real:
+    """By atan(1 / x) beyond 1."""
+    magnitude = abs(x)
+    steep = magnitude > 1.0
+    angle = _atan_unit(steep.real(1.0 / magnitude, magnitude))
+    high, low = _PI[x.scalar]
+    return _turned(angle, high / 2, low / 2, steep).copysign(x)
+
+
+def atan2(y: Real, x: Real) -> Real:
+    """The angle of (x, y) in [-pi, pi], with the signs of zeros and the diagonals of infinities as IEEE 754 has them."""
+    rise, run = abs(y), abs(x)
+    steep = rise > run
+    larger, smaller = steep.real(rise, run), steep.real(run, rise)
+    degenerate = larger.eq(0.0) | smaller.eq(float("inf"))
+    # Both zero: the angle of (run, 0); both infinite: the diagonal.
+    safe_larger = degenerate.real(1.0, larger)
+    safe_smaller = degenerate.real(smaller.at_most(1.0), smaller)
+    angle = _atan_unit(safe_smaller / safe_larger)
+    high, low = _PI[x.scalar]
+    angle = _turned(angle, high / 2, low / 2, steep)
+    angle = _turned(angle, high, low, x.sign_bit())
+    return (x.is_nan() | y.is_nan()).real(float("nan"), angle.copysign(y))
+
+
+def _asin_reduced(magnitude: Real) -> tuple[Real, Real, Mask]:
+    """(r, asin(r) - r, far): r is |x|, or sqrt((1 - |x|) / 2) where far, beyond 1/2."""
+    far = magnitude > 0.5
+    half_gap = (1.0 - magnitude) * 0.5
+    square = far.real(half_gap, magnitude * magnitude)
+    root = far.real(half_gap.sqrt(), magnitude)
+    # What the rounded root leaves of the gap.
+    missing = (-root).fma(root, square)
+    safe = (root > 0.0).real(root, 1.0)
+    correction = far.real(missing / (safe + safe), 0.0)
+    return root, (root * square).fma(polynomial(square, coefficients.ASIN[root.scalar]), correction), far
+
+
+def _minus(high: float, low: float, large: Real, small: Real) -> Real:
+    """high + low - large - small, rounded about once."""
+    total, error = two_sum(-large, large.lift(high))
+    return total + (error + (low - small))
+
+
+def asin(x: Real) -> Real:
+    """NaN outside [-1, 1]."""
+    root, excess, far = _asin_reduced(abs(x))
+    high, low = _PI[x.scalar]
+    steep = _minus(high / 2, low / 2, root + root, excess + excess)
+    return far.real(steep, root + excess).copysign(x)
+
+
+def acos(x: Real) -> Real:
+    """NaN outside [-1, 1]."""
+    root, excess, far = _asin_reduced(abs(x))
+    high, low = _PI[x.scalar]
+    steep = _minus(high, low, root + root, excess + excess)
+    steep = (x < 0.0).real(steep, (root + excess) * 2.0)
+    # asin(|x|) - |x| is not negative where |x| is small, so it takes the sign of x with x.
+    flat = _minus(high / 2, low / 2, root.copysign(x), excess.copysign(x))
+    return far.real(steep, flat)

@@ -1,0 +1,97 @@
+"""log and the inverse hyperbolic functions: exponent apart, a polynomial on [sqrt(1/2), sqrt(2))."""
+
+from __future__ import annotations
+
+from hlo.passes.hlo_to_loops.elementwise import coefficients
+from hlo.passes.hlo_to_loops.elementwise.numeric import Bits, Pair, Real, polynomial
+
+_LOG_2 = {
+    "f32": (0.693359375, -2.12194440e-4),
+    "f64": (float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")),
+}
+_LN_2 = 0.6931471805599453
+# The pattern of sqrt(1/2).
+_ROOT_HALF = {"f32": 0x3F3504F3, "f64": 0x3FE6A09E667F3BCD}
+
+
+def split(x: Real) -> tuple[Real, Bits]:
+    """(m, e) with x = m * 2**e and m in [sqrt(1/2), sqrt(2)), for positive finite x, subnormal too."""
+    tiny = x < x.smallest_normal
+    bits = tiny.real(x * 2.0 ** (x.mantissa + 1), x).bits()
+    exponent = (bits - _ROOT_HALF[x.scalar]).sar(x.mantissa)
+    mantissa = (bits - (exponent << x.mantissa)).as_real()
+    return mantissa, tiny.bits(exponent - (x.mantissa + 1), exponent)
+
+
+def small_to_real(exponent: Bits, like: Real) -> Real:
+    """A small signed integer as a float, without the slow 64-bit conversion."""
+    if not like.is_double:
+        return exponent.to_real("f32")
+    magic = 1.5 * 2.0**52
+    return (exponent + like.lift(magic).bits()).as_real() - magic
+
+
+def _log_parts(fraction: Real, correction: Real | None) -> Pair:
+    """log(1 + fraction + correction) as (large, small) for fraction in [sqrt(1/2) - 1, sqrt(2) - 1]."""
+    half_square = fraction * fraction * 0.5
+    if not fraction.is_double:
+        series = polynomial(fraction, coefficients.LOG_DIRECT["f32"])
+        small = (fraction * half_square * 2.0).fma(series, -half_square)
+    else:
+        ratio = fraction / (fraction + 2.0)
+        square = ratio * ratio
+        series = polynomial(square, coefficients.LOG_RATIO["f64"]) * square
+        small = ratio.fma(half_square + series, -half_square)
+    return fraction, small if correction is None else small + correction
+
+
+def _combine(parts: Pair, exponent: Real) -> Real:
+    large, small = parts
+    high, low = _LOG_2[large.scalar]
+    return exponent.fma(high, large + exponent.fma(low, small))
+
+
+def log(x: Real, correction: Real | None = None) -> Real:
+    """log(x + correction); -inf at 0, NaN below; `correction` is below the unit of x."""
+    usual = (x > 0.0) & (x < float("inf"))
+    mantissa, exponent = split(usual.real(x, 1.0))
+    low = None if correction is None else usual.real(correction / x, 0.0)
+    result = _combine(_log_parts(mantissa - 1.0, low), small_to_real(exponent, x))
+    special = x.eq(0.0).real(float("-inf"), (x < 0.0).real(float("nan"), x))
+    return usual.real(result, special)
+
+
+def log1p(x: Real) -> Real:
+    """log(1 + x); -inf at -1, NaN below; keeps -0."""
+    total = x + 1.0
+    lost = (x >= 1.0).real(1.0 - (total - x), x - (total - 1.0))
+    result = log(total, (total < float("inf")).real(lost, 0.0))
+    # 1 + x rounds to 1: the logarithm is x to the last bit.
+    return total.eq(1.0).real(x, result)
+
+
+def asinh(x: Real) -> Real:
+    """log1p(a + a**2 / (1 + sqrt(a**2 + 1))) for a = |x|, with the sign of x; log(a) + log(2) where a**2 is no better."""
+    magnitude = abs(x)
+    large = 2.0 ** (x.mantissa // 2 + 3)
+    bounded = magnitude.at_most(large)
+    square = bounded * bounded
+    near = log1p(bounded + square / ((square + 1.0).sqrt() + 1.0))
+    far = log(magnitude.at_least(large)) + _LN_2
+    return (magnitude > large).real(far, near).copysign(x)
+
+
+def acosh(x: Real) -> Real:
+    """log1p(t + sqrt(2t + t**2)) for t = x - 1; NaN below 1."""
+    large = 2.0 ** (x.mantissa // 2 + 3)
+    rest = x.at_most(large) - 1.0
+    near = log1p(rest + rest.fma(rest, rest + rest).sqrt())
+    far = log(x.at_least(large)) + _LN_2
+    return (x < 1.0).real(float("nan"), (x > large).real(far, near))
+
+
+def atanh(x: Real) -> Real:
+    """log1p(2a / (1 - a)) / 2 for a = |x|, with the sign of x; infinite at 1, NaN above."""
+    magnitude = abs(x)
+    grown = log1p((magnitude + magnitude) / (1.0 - magnitude)) * 0.5
+    return (magnitude > 1.0).real(float("nan"), grown).copysign(x)
