@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from hlo import __version__
 from hlo.driver.command_line import run_tool
 from hlo.driver.opt import OptOptions, run_opt
 from hlo.driver.pass_listing import list_passes, show_pipeline
@@ -78,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
         usage="hlo-opt [options] [--PASS[='key=value ...']]... [input]",
     )
     add = parser.add_argument
+    add("--version", action="version", version=f"hlo-opt {__version__}")
     add(
         "input",
         nargs="?",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hlo import __version__
 from hlo.driver.command_line import UsageError, run_tool
 from hlo.driver.comparison import Tolerance
 from hlo.driver.run_program import RunOptions, run_command
@@ -40,6 +41,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = parser.add_argument
+    add("--version", action="version", version=f"hlo-run {__version__}")
     add("program", help="a program: .mlir text or bytecode; - for standard input")
     add("--target", default="cpu", help="what to compile for (default: cpu)")
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from hlo import __version__
 from hlo.driver.command_line import run_tool
 from hlo.driver.translate import TARGETS, TranslateOptions, run_translate
 
@@ -42,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = parser.add_argument
+    add("--version", action="version", version=f"hlo-translate {__version__}")
     add("input", nargs="?", default="-", help="a program; standard input by default")
     add("--to", choices=TARGETS, default="hlo", help="the form to write (default: hlo)")
     add(
