@@ -126,7 +126,8 @@ class Emitter:
         b = self.b
         with b.width(0):
             total: str | None = None
-            for name, coefficient in index.terms:
+            # Names are numbered as they are defined: outer loop variables first keeps partial sums invariant.
+            for name, coefficient in sorted(index.terms, key=lambda term: (len(term[0]), term[0])):
                 term = name
                 if coefficient != 1:
                     term = b.op(f"arith.muli {name}, {b.index(coefficient)} : index")

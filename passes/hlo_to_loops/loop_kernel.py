@@ -11,10 +11,12 @@ from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizable
 from hlo.passes.hlo_to_loops.graph import Region, Tensor
+from hlo.passes.hlo_to_loops.work import work_of
 
 BLOCK = 4096  # elements of the innermost loop that one work unit takes at the most
 ENOUGH_UNITS = 64  # work units beyond which more outer loops are not needed for balance
 VECTOR_BITS = 512
+FOLDS = frozenset({"reduce", "reduce_window", "dot_general", "convolution"})
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def _all_tensors(region: Region) -> list[Tensor]:
 
 def has_fold(region: Region) -> bool:
     """Whether a region holds an op that folds many elements into one."""
-    return any(n.name in ("reduce", "reduce_window", "dot_general", "convolution") for n in region.nodes)
+    return any(n.name in FOLDS for n in region.nodes)
 
 
 def lanes_for(width: Width, extents: Sequence[int]) -> int:
@@ -133,7 +135,7 @@ def _emit(region: Region, width: Width) -> Kernel:
     em = emitter_for(builder, inputs, width)
     extents = merge_cuts({cut for root in region.results for cut in em.cuts(root)}, size)
     lanes = lanes_for(width, extents)
-    nest = Nest.of(extents)
+    nest = Nest.of(extents, _block_of(region, extents, lanes))
     written: set[Affine] = set()
 
     def body(offset: Affine) -> None:
@@ -155,6 +157,15 @@ def _emit(region: Region, width: Width) -> Kernel:
     )
 
 
+def _block_of(region: Region, extents: Sequence[int], lanes: int) -> int:
+    """Elements of the innermost loop for one work unit: fewer where each folds many; a row with folds stays whole."""
+    if any(n.name in FOLDS and n.results[0] not in region.results for n in region.nodes):
+        return extents[-1]
+    per_element = max(1, work_of(region) // max(1, region.results[0].size))
+    step = max(lanes, 1)
+    return max(step, BLOCK // per_element // step * step)
+
+
 @dataclass(frozen=True)
 class Nest:
     """How the loops are laid out: `parallel` leading loops and blocks of the innermost are work units."""
@@ -164,14 +175,13 @@ class Nest:
     block: int
 
     @staticmethod
-    def of(extents: Sequence[int]) -> Nest:
+    def of(extents: Sequence[int], block: int = BLOCK) -> Nest:
         parallel, units = 0, 1
         while parallel < len(extents) - 1 and units < ENOUGH_UNITS:
             units *= extents[parallel]
             parallel += 1
-        block = extents[-1]
-        if parallel == len(extents) - 1 and extents[-1] > BLOCK:
-            block = BLOCK
+        if parallel < len(extents) - 1 or block > extents[-1]:
+            block = extents[-1]
         return Nest(tuple(extents), parallel, block)
 
     @property

@@ -6,6 +6,7 @@ Large ones of the common types are kernels of their own; see passes/hlo_to_host.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
@@ -28,9 +29,16 @@ def product_type(result: ElementType) -> ElementType:
     return element_type("f32") if result.is_float and result.name != "f64" else result
 
 
-def _sum_of_products(
-    em: Emitter, result: ElementType, extents: Sequence[int], factors: FactorsAt
-) -> Value:
+@dataclass(frozen=True)
+class Contraction:
+    """A sum of products at one position of its result: the extents of the contracted space, and the factors there."""
+
+    extents: tuple[int, ...]
+    factors: FactorsAt
+
+
+def _sum_of_products(em: Emitter, result: ElementType, contraction: Contraction) -> Value:
+    extents, factors = contraction.extents, contraction.factors
     kind = product_type(result)
     boolean = kind.kind is Kind.BOOL
     times, plus = ("and", "or") if boolean else ("multiply", "add")
@@ -43,19 +51,29 @@ def _sum_of_products(
         return [elementwise.EMITTERS[plus](em.b, [acc[0], new[0]], kind, {})]
 
     zero: float | int | bool = False if boolean else 0
-    work = Fold(tuple(extents), element, combine, (elementwise.constant(em.b, kind, zero),), (zero,))
+    work = Fold(extents, element, combine, (elementwise.constant(em.b, kind, zero),), (zero,))
     return elementwise.convert(em.b, fold(em, work)[0], result)
 
 
-@elemental("dot_general")
-def dot_general(em: Emitter, node: Node, _: int, position: Position) -> Value:
+@elemental("dot_general", "convolution")
+def contraction(em: Emitter, node: Node, _: int, position: Position) -> Value:
+    result = node.results[0]
+    at = contraction_of(em, node, em.dims(position, result.shape))
+    return _sum_of_products(em, result.type, at)
+
+
+def contraction_of(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction:
+    """What a dot_general or convolution sums at the position `dims` of its result."""
+    return _dot_general(em, node, dims) if node.name == "dot_general" else _convolution(em, node, dims)
+
+
+def _dot_general(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction:
     lhs, rhs = node.operands
     numbers = node.attributes["dot_dimension_numbers"]
     lhs_batch = numbers.get("lhs_batching_dimensions", ())
     rhs_batch = numbers.get("rhs_batching_dimensions", ())
     lhs_sum = numbers.get("lhs_contracting_dimensions", ())
     rhs_sum = numbers.get("rhs_contracting_dimensions", ())
-    dims = em.dims(position, node.results[0].shape)
     lhs_at, rhs_at = [ZERO] * lhs.rank, [ZERO] * rhs.rank
     for k, (p, q) in enumerate(zip(lhs_batch, rhs_batch, strict=True)):
         lhs_at[p] = rhs_at[q] = dims[k]
@@ -72,12 +90,10 @@ def dot_general(em: Emitter, node: Node, _: int, position: Position) -> Value:
             lhs_at[p] = rhs_at[q] = index
         return em.element(lhs, Position.of_dims(lhs_at)), em.element(rhs, Position.of_dims(rhs_at))
 
-    extents = [lhs.shape[d] for d in lhs_sum]
-    return _sum_of_products(em, node.results[0].type, extents, factors)
+    return Contraction(tuple(lhs.shape[d] for d in lhs_sum), factors)
 
 
-@elemental("convolution")
-def convolution(em: Emitter, node: Node, _: int, position: Position) -> Value:
+def _convolution(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction:
     lhs, rhs = node.operands
     attributes = node.attributes
     labels = attributes["dimension_numbers"]
@@ -89,7 +105,6 @@ def convolution(em: Emitter, node: Node, _: int, position: Position) -> Value:
     reversal = attributes.get("window_reversal") or (False,) * rank
     padding = padding_pairs(attributes.get("padding"), rank)
     groups, batch_groups = attributes["feature_group_count"], attributes["batch_group_count"]
-    dims = em.dims(position, node.results[0].shape)
     output = {label: dims[d] for d, label in enumerate(labels["output"])}
     lhs_dim = {label: d for d, label in enumerate(labels["input"])}
     rhs_dim = {label: d for d, label in enumerate(labels["kernel"])}
@@ -125,5 +140,4 @@ def convolution(em: Emitter, node: Node, _: int, position: Position) -> Value:
         left = guarded(em, inside, [kind], load, lambda: [zero])[0]
         return left, em.element(rhs, Position.of_dims(rhs_at))
 
-    extents = [*(rhs.shape[rhs_dim[str(k)]] for k in range(rank)), inputs]
-    return _sum_of_products(em, node.results[0].type, extents, factors)
+    return Contraction((*(rhs.shape[rhs_dim[str(k)]] for k in range(rank)), inputs), factors)

@@ -12,5 +12,5 @@ def bessel_i1e(x: Real) -> Real:
     magnitude = abs(wide)
     near = chebyshev(magnitude.at_most(8.0), 0.0, 8.0, coefficients.I1E_CHEBYSHEV["f64"]) * magnitude
     beyond = magnitude.at_least(8.0)
-    far = chebyshev(1.0 / beyond, 0.0, 0.125, coefficients.I1E_FAR_CHEBYSHEV["f64"]) / beyond.sqrt()
+    far = chebyshev(1.0 / beyond, 1e-9, 0.125, coefficients.I1E_FAR_CHEBYSHEV["f64"]) / beyond.sqrt()
     return (magnitude <= 8.0).real(near, far).copysign(wide).cast(x.scalar)

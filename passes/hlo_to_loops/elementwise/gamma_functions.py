@@ -81,7 +81,8 @@ def lgamma(x: Real) -> Real:
     sine = abs(sin(_fraction(wide) * _PI))
     # gamma(x) gamma(-x) = -pi / (x sin(pi x))
     reflected = log(_PI / (magnitude * sine)) - positive
-    result = negative.real(reflected, positive)
+    # Next to zero both are -log |x|, and the product above would underflow.
+    result = (negative & (magnitude > 2.0**-60)).real(reflected, positive)
     whole = negative & wide.round().eq(wide)
     result = (whole | wide.is_infinite() | wide.eq(0.0)).real(float("inf"), result)
     return result.cast(x.scalar)

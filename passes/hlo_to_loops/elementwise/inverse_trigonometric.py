@@ -5,7 +5,9 @@ from __future__ import annotations
 from hlo.passes.hlo_to_loops.elementwise import coefficients
 from hlo.passes.hlo_to_loops.elementwise.numeric import (
     Mask,
+    Pair,
     Real,
+    fast_two_sum,
     polynomial,
     two_sum,
 )
@@ -17,15 +19,17 @@ _PI = {
 }
 
 
-def _atan_unit(x: Real) -> Real:
-    """atan on [0, 1]."""
+def _atan_unit(x: Real) -> Pair:
+    """atan on [0, 1] as x and what to add to it."""
     square = x * x
-    return (x * square).fma(polynomial(square, coefficients.ATAN[x.scalar]), x)
+    return x, x * square * polynomial(square, coefficients.ATAN[x.scalar])
 
 
-def _turned(angle: Real, high: float, low: float, where: Mask) -> Real:
-    """high + low - angle in the lanes that hold."""
-    return where.real((high - angle) + low, angle)
+def _turned(angle: Pair, high: float, low: float, where: Mask) -> Pair:
+    """high + low - angle in the lanes that hold; the angle is not above high."""
+    total, error = fast_two_sum(angle[0].lift(high), -angle[0])
+    small = error + (low - angle[1])
+    return where.real(total, angle[0]), where.real(small, angle[1])
 
 
 def atan(x: Real) -> Real:
@@ -34,7 +38,8 @@ def atan(x: Real) -> Real:
     steep = magnitude > 1.0
     angle = _atan_unit(steep.real(1.0 / magnitude, magnitude))
     high, low = _PI[x.scalar]
-    return _turned(angle, high / 2, low / 2, steep).copysign(x)
+    angle = _turned(angle, high / 2, low / 2, steep)
+    return (angle[0] + angle[1]).copysign(x)
 
 
 def atan2(y: Real, x: Real) -> Real:
@@ -42,15 +47,16 @@ def atan2(y: Real, x: Real) -> Real:
     rise, run = abs(y), abs(x)
     steep = rise > run
     larger, smaller = steep.real(rise, run), steep.real(run, rise)
-    degenerate = larger.eq(0.0) | smaller.eq(float("inf"))
     # Both zero: the angle of (run, 0); both infinite: the diagonal.
+    degenerate = larger.eq(0.0) | smaller.eq(float("inf"))
     safe_larger = degenerate.real(1.0, larger)
     safe_smaller = degenerate.real(smaller.at_most(1.0), smaller)
     angle = _atan_unit(safe_smaller / safe_larger)
     high, low = _PI[x.scalar]
     angle = _turned(angle, high / 2, low / 2, steep)
     angle = _turned(angle, high, low, x.sign_bit())
-    return (x.is_nan() | y.is_nan()).real(float("nan"), angle.copysign(y))
+    result = (angle[0] + angle[1]).copysign(y)
+    return (x.is_nan() | y.is_nan()).real(float("nan"), result)
 
 
 def _asin_reduced(magnitude: Real) -> tuple[Real, Real, Mask]:

@@ -16,6 +16,7 @@ from hlo.passes.hlo_to_loops.elementwise.numeric import (
     Real,
     fast_two_sum,
     two_product,
+    two_sum,
 )
 
 # The bits of 1 / (2 pi) in words of 32; the point is after the second.
@@ -56,8 +57,9 @@ def reduce_angle(x: Real) -> Reduced:
     high, middle, low = (part / 2 for part in _PI[x.scalar])
     steps, count = nearest_integer(x * (2 / 3.141592653589793))
     first = (-steps).fma(high, x)
-    rest = (-steps).fma(middle, first)
-    left = (-steps).fma(low, (-steps).fma(middle, first - rest))
+    second = steps * middle
+    rest, lost = two_sum(first, -second)
+    left = (-steps).fma(low, lost - steps.fma(middle, -second))
     magnitude = abs(x)
     far = (magnitude > _COMMON[x.scalar]) & magnitude.is_finite()
     b, real_type = x.b, x.b.type_of(x.scalar)

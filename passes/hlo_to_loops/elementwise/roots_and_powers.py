@@ -102,6 +102,7 @@ def _exp2_double(high: Real, low: Real) -> Real:
     ln2, ln2_low = 0.6931471805599453, 2.3190468138462996e-17
     scaled, error = two_product(rest, rest.lift(ln2))
     error = error + (rest * ln2_low + inside.real(low, 0.0) * ln2)
+    scaled, error = fast_two_sum(scaled, error)
     fraction = (scaled * scaled).fma(polynomial(scaled, coefficients.EXP["f64"]), error)
     grown, left = fast_two_sum(scaled.lift(1.0), scaled)
     return scale(grown + (left + scaled.fma(error, fraction)), exponent)

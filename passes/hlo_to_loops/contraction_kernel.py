@@ -1,0 +1,260 @@
+"""Convolutions and dots by register tiles: rows x vectors of accumulators, one pass over the contracted space.
+
+A tile is `rows` positions along one dimension of the result times `vectors` vectors along its minor dimension. Each step of
+the contracted space loads `rows` factors of one operand (scalars, splatted) and `vectors` of the other and does
+rows x vectors fused multiply-adds in registers (the outer-product scheme of BLIS, applied to convolution as in
+Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions on SIMD Architectures", 2018). What follows
+the contraction in the region, element by element, is applied to the tile before it is stored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hlo.passes.hlo_to_loops import elementwise
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
+from hlo.passes.hlo_to_loops.builder import Builder, Value
+from hlo.passes.hlo_to_loops.conditions import rebuild
+from hlo.passes.hlo_to_loops.elemental.contractions import Contraction, contraction_of, product_type
+from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizable
+from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
+
+REGISTERS = 28  # accumulators at the most, of 32 vector registers
+MOST_VECTORS = 4
+
+# (indices in the contracted space, accumulators) -> accumulators.
+Step = Callable[[Sequence[Affine], list[Value]], list[Value]]
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How the result is cut into register tiles.
+
+    Attributes:
+        shape: the result's.
+        row_dim: dimension that the rows of a tile walk; -1 if there is only one position.
+        rows: positions along it in a tile.
+        lanes: elements in a vector.
+        vectors: vectors along the minor dimension in a tile.
+    """
+
+    shape: tuple[int, ...]
+    row_dim: int
+    rows: int
+    lanes: int
+    vectors: int
+
+    @property
+    def row_blocks(self) -> int:
+        return -(-self.row_extent // self.rows)
+
+    @property
+    def row_extent(self) -> int:
+        return self.shape[self.row_dim] if self.row_dim >= 0 else 1
+
+    @property
+    def width(self) -> int:
+        return self.lanes * self.vectors
+
+    @property
+    def column_blocks(self) -> int:
+        return -(-self.shape[-1] // self.width)
+
+    @property
+    def outer(self) -> list[int]:
+        """The other dimensions."""
+        return [d for d in range(len(self.shape) - 1) if d != self.row_dim]
+
+    @property
+    def units(self) -> int:
+        return self.row_blocks * self.column_blocks * math.prod(self.shape[d] for d in self.outer)
+
+
+def tiling_of(shape: Sequence[int], lanes: int) -> Tiling | None:
+    """Tiles for a result of `shape`; None if its minor dimension is shorter than half a vector."""
+    if not shape or shape[-1] * 2 < lanes:
+        return None
+    columns = -(-shape[-1] // lanes)
+    vectors = max(v for v in range(1, MOST_VECTORS + 1) if columns % v == 0 or v == 1)
+    if vectors == 1 and columns > MOST_VECTORS:
+        vectors = MOST_VECTORS - 1
+    row_dim = max((d for d in range(len(shape) - 1) if shape[d] > 1), default=-1)
+    most = max(1, (REGISTERS - vectors) // (vectors + (1 if vectors > 1 else 0)))
+    extent = shape[row_dim] if row_dim >= 0 else 1
+    rows = min(most, extent)
+    even = max(r for r in range(1, rows + 1) if extent % r == 0)
+    if even * 2 > rows:
+        rows = even
+    return Tiling(tuple(shape), row_dim, rows, lanes, vectors)
+
+
+def emit_contraction(region: Region) -> Kernel | None:
+    """A kernel for a region with one convolution or dot of floats, elementwise ops after it; None if it does not fit."""
+    nodes = [n for n in region.nodes if n.name in ("convolution", "dot_general")]
+    if len(nodes) != 1 or any(n.name in ("reduce", "reduce_window") for n in region.nodes):
+        return None
+    node, root = nodes[0], region.results[0]
+    kind = product_type(node.results[0].type)
+    if kind.name not in ("f32", "f64") or root.size == 0 or root.shape != node.results[0].shape:
+        return None
+    tiling = tiling_of(root.shape, 16 if kind.name == "f32" else 8)
+    if tiling is None:
+        return None
+    try:
+        return _Tiles(region, node, tiling).emit()
+    except NotVectorizable:
+        return None
+
+
+class _Tiles:
+    def __init__(self, region: Region, node: Node, tiling: Tiling) -> None:
+        self.region, self.node, self.tiling = region, node, tiling
+        self.inputs, self.outputs = argument_buffers(region)
+        self.builder = Builder()
+        self.em = Emitter(self.builder, self.inputs)
+        self.kind = product_type(node.results[0].type)
+
+    def emit(self) -> Kernel:
+        em, b, tiling = self.em, self.builder, self.tiling
+        with b.loop("%begin", "%end", b.index(1)) as loop:
+            unit = em.variable(loop.iv, tiling.units) if tiling.units > 1 else ZERO
+            rest, row_block = em.divmod(unit, tiling.row_blocks)
+            sizes = [tiling.shape[d] for d in tiling.outer]
+            column_block, rest = em.divmod(rest, max(1, math.prod(sizes)))
+            outer = em.dims(Position.of_offset(rest), sizes)
+            self._edges(outer, row_block, column_block)
+        return Kernel(
+            function_text(b, list(self.inputs.values()), self.outputs),
+            tiling.units,
+            tuple(buffer.memref for buffer in self.inputs.values()),
+            tuple(buffer.memref for buffer in self.outputs),
+        )
+
+    def _edges(self, outer: Sequence[Affine], row_block: Affine, column_block: Affine) -> None:
+        """Whole tiles, and the cut-off ones at the ends of the rows and of the columns."""
+        tiling = self.tiling
+        last_rows = tiling.row_extent - (tiling.row_blocks - 1) * tiling.rows
+        last_columns = tiling.shape[-1] - (tiling.column_blocks - 1) * tiling.width
+
+        def with_rows(rows: int) -> None:
+            self._either(
+                column_block, tiling.column_blocks, last_columns != tiling.width,
+                lambda: self._tile(outer, row_block, column_block, rows, tiling.width),
+                lambda: self._tile(outer, row_block, column_block, rows, last_columns),
+            )  # fmt: skip
+
+        self._either(
+            row_block, tiling.row_blocks, last_rows != tiling.rows,
+            lambda: with_rows(tiling.rows), lambda: with_rows(last_rows),
+        )  # fmt: skip
+
+    def _either(self, block: Affine, blocks: int, uneven: bool, whole: Callable[[], None], cut: Callable[[], None]) -> None:
+        b, em = self.builder, self.em
+        if not uneven:
+            whole()
+        elif blocks == 1:
+            cut()
+        else:
+            index = em.index(block)
+            inner = b.op(f"arith.cmpi ne, {index}, {b.index(blocks - 1)} : index")
+            with b.when(inner):
+                whole()
+            last = b.op(f"arith.cmpi eq, {index}, {b.index(blocks - 1)} : index")
+            with b.when(last):
+                cut()
+
+    def _tile(self, outer: Sequence[Affine], row_block: Affine, column_block: Affine, rows: int, columns: int) -> None:
+        em, b, tiling = self.em, self.builder, self.tiling
+        lanes = tiling.lanes
+        vectors = -(-columns // lanes)
+        rest = columns - (vectors - 1) * lanes
+        mask = None
+        if rest != lanes:
+            mask = b.op(f"vector.constant_mask [{rest}] : vector<{lanes}xi1>")
+        column = column_block * tiling.width
+        names: list[str] = []
+        for v in range(vectors):
+            name = b.load(f"arith.addi {em.index(column)}, {b.index(v * lanes)} : index")
+            em.variable(name, tiling.shape[-1])
+            names.append(name)
+        masks = [mask if v == vectors - 1 else None for v in range(vectors)]
+        places: list[list[Affine]] = []
+        for r in range(rows):
+            place = [ZERO] * len(tiling.shape)
+            for d, index in zip(tiling.outer, outer, strict=True):
+                place[d] = index
+            if tiling.row_dim >= 0:
+                place[tiling.row_dim] = em.bounded(row_block * tiling.rows + r, tiling.row_extent)
+            places.append(place)
+        totals = self._accumulate(places, names, masks)
+        self._finish(places, names, masks, totals)
+
+    def _accumulate(
+        self, places: Sequence[list[Affine]], names: Sequence[str], masks: Sequence[str | None]
+    ) -> list[list[Value]]:
+        """The contraction at every position of the tile: [row][vector]."""
+        em, b, lanes = self.em, self.builder, self.tiling.lanes
+        contractions: list[list[Contraction]] = []
+        for place in places:
+            row: list[Contraction] = []
+            for name, mask in zip(names, masks, strict=True):
+                with em.vector(name, lanes, mask):
+                    row.append(contraction_of(em, self.node, [*place[:-1], Affine.variable(name)]))
+            contractions.append(row)
+        extents = contractions[0][0].extents
+        with b.width(lanes):
+            zero = elementwise.constant(b, self.kind, 0)
+        flat = [zero] * (len(places) * len(names))
+
+        def step(indices: Sequence[Affine], acc: list[Value]) -> list[Value]:
+            result: list[Value] = []
+            for r in range(len(places)):
+                for v, (name, mask) in enumerate(zip(names, masks, strict=True)):
+                    with em.vector(name, lanes, mask):
+                        left, right = contractions[r][v].factors(indices, self.kind)
+                        left, right = (elementwise.convert(b, x, self.kind) for x in (left, right))
+                        old = acc[r * len(names) + v]
+                        total = b.op(
+                            f"math.fma {left.name}, {right.name}, {old.name} : {b.type_of(self.kind.register)}"
+                        )
+                        result.append(Value(self.kind, (total,), lanes))
+            return result
+
+        sums = self._nest(extents, flat, step, [])
+        return [sums[r * len(names) : (r + 1) * len(names)] for r in range(len(places))]
+
+    def _nest(self, extents: Sequence[int], acc: list[Value], step: Step, outer: list[Affine]) -> list[Value]:
+        b = self.builder
+        if not extents:
+            return step(outer, acc)
+        if extents[0] == 1:
+            return self._nest(extents[1:], acc, step, [*outer, ZERO])
+        vector = f"vector<{self.tiling.lanes}x{self.kind.register}>"
+        carried = [(v.name, vector) for v in acc]
+        with b.loop(b.index(0), b.index(extents[0]), b.index(1), carried) as loop:
+            index = self.em.variable(loop.iv, extents[0])
+            inner = rebuild([self.kind] * len(acc), loop.carried, self.tiling.lanes)
+            loop.yielded = [v.name for v in self._nest(extents[1:], inner, step, [*outer, index])]
+        return rebuild([self.kind] * len(acc), loop.results, self.tiling.lanes)
+
+    def _finish(
+        self, places: Sequence[list[Affine]], names: Sequence[str], masks: Sequence[str | None],
+        totals: Sequence[Sequence[Value]],
+    ) -> None:  # fmt: skip
+        """Rounds, applies what follows the contraction, stores."""
+        em, b, tensor = self.em, self.builder, self.node.results[0]
+        strides = suffix_products(tensor.shape)
+        for place, row in zip(places, totals, strict=True):
+            for name, mask, total in zip(names, masks, row, strict=True):
+                with em.vector(name, self.tiling.lanes, mask):
+                    em.hoist_from_here()
+                    offset = Affine.variable(name)
+                    for index, stride in zip(place[:-1], strides, strict=False):
+                        offset = offset + index * stride
+                    position = Position((*place[:-1], Affine.variable(name)), offset)
+                    em.pin(tensor, position, elementwise.convert(b, total, tensor.type))
+                    for root, buffer in zip(self.region.results, self.outputs, strict=True):
+                        em.store(em.element(root, position), buffer, offset)
