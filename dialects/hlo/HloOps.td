@@ -1,0 +1,11 @@
+// Every operation of the dialect: the input of the documentation and of the Python classes.
+include "HloOpsElementwise.td"
+include "HloOpsMath.td"
+include "HloOpsDataMovement.td"
+include "HloOpsReduction.td"
+include "HloOpsContraction.td"
+include "HloOpsNumeric.td"
+include "HloOpsDynamic.td"
+include "HloOpsQuantization.td"
+include "HloOpsControlFlow.td"
+include "HloOpsCollective.td"

@@ -1,0 +1,13 @@
+#ifndef DIALECTS_HLO_HLOOPSCOLLECTIVE_H
+#define DIALECTS_HLO_HLOOPSCOLLECTIVE_H
+
+#include "dialects/hlo/HloInference.h"
+
+namespace hlo {
+class ReturnOp;
+} // namespace hlo
+
+#define GET_OP_CLASSES
+#include "dialects/hlo/HloOpsCollective.h.inc"
+
+#endif // DIALECTS_HLO_HLOOPSCOLLECTIVE_H

@@ -1,0 +1,22 @@
+// Conversion between floats and quantized integers.
+#ifndef HLO_OPS_QUANTIZATION
+#define HLO_OPS_QUANTIZATION
+
+include "HloAttrs.td"
+
+def HLO_UniformDequantizeOp : HLO_InferOp<"uniform_dequantize", "C1, C2", [Pure, Elementwise]> {
+  let summary = "floats from quantized integers";
+  let arguments = (ins HLO_QuantizedTensor:$operand);
+  let results = (outs HLO_FloatTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` custom<ElementwiseTypes>(type($operand), type($result))";
+}
+
+def HLO_UniformQuantizeOp : HLO_Op<"uniform_quantize", [Pure, Elementwise]> {
+  let summary = "quantized integers from floats, or from integers quantized otherwise";
+  let arguments = (ins HLO_PerAxisTensorOf<[HLO_Float, HLO_Quantized, HLO_PerAxisQuantized]>:$operand);
+  let results = (outs HLO_QuantizedTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` custom<ElementwiseTypes>(type($operand), type($result))";
+  let hasVerifier = 1;
+}
+
+#endif // HLO_OPS_QUANTIZATION
