@@ -1,14 +1,35 @@
-"""Kernels that call the runtime's libraries: matrix multiplication, sorting, FFT, factorisations."""
+"""Kernels that call the runtime's libraries: matrix multiplication, sorting, FFT."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from hlo.passes.hlo_to_loops.graph import Node, Region
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.hlo_to_loops.library_call import library_kernel
+from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers
 from hlo.passes.hlo_to_loops.matrix_multiply import emit_matrix_multiply
+from hlo.passes.hlo_to_loops.sort_kernel import emit_sort
+
+FFT_KINDS = ("FFT", "IFFT", "RFFT", "IRFFT")
+
+
+def emit_fft(region: Region, node: Node) -> Kernel | None:
+    """A kernel that calls hlo_rt_fft."""
+    operand, result = node.operands[0], node.results[0]
+    if operand.size == 0 or result.size == 0:
+        return None
+    lengths = tuple(node.attributes["fft_length"])
+    batch = math.prod(operand.shape[: operand.rank - len(lengths)])
+    real_bytes = operand.type.part_type.bits // 8
+    inputs, outputs = argument_buffers(region)
+    parameters = [FFT_KINDS.index(node.attributes["fft_type"]), real_bytes, batch, len(lengths), *lengths]
+    return library_kernel(region, "hlo_rt_fft", [inputs[operand], outputs[0]], parameters)
+
 
 # (region, its root) -> the kernel, or None where generated loops are the better or the only way.
 LIBRARY_EMITTERS: dict[str, Callable[[Region, Node], Kernel | None]] = {
     "dot_general": emit_matrix_multiply,
+    "fft": emit_fft,
+    "sort": emit_sort,
 }

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from hlo.passes.hlo_to_loops.affine import suffix_products
 from hlo.passes.hlo_to_loops.builder import Builder
+from hlo.passes.hlo_to_loops.emitter import Buffer
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.library_call import pointer_to
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 
 SUFFIX = {"f32": "f32", "f64": "f64", "complex<f32>": "c64", "complex<f64>": "c128"}
@@ -104,7 +106,7 @@ def emit_matrix_multiply(region: Region, node: Node) -> Kernel | None:
     inputs, outputs = argument_buffers(region)
     buffers = [inputs[node.operands[0]], inputs[node.operands[1]], outputs[0]]
     emitter = _Call(Builder(), lhs, rhs, suffix, result.type.part_type.register, result.type.parts)
-    emitter.emit([(b.name, b.memref) for b in buffers])
+    emitter.emit(buffers)
     return Kernel(
         function_text(emitter.b, list(inputs.values()), outputs).replace(
             "%begin: index", "%runtime: !llvm.ptr, %begin: index"
@@ -131,10 +133,10 @@ class _Call:
         self.b, self.lhs, self.rhs = b, lhs, rhs
         self.suffix, self.scalar, self.parts = suffix, scalar, parts
 
-    def emit(self, buffers: Sequence[tuple[str, str]]) -> None:
+    def emit(self, buffers: Sequence[Buffer]) -> None:
         b = self.b
         self.alpha, self.beta = self._scalar(1.0), self._scalar(0.0)
-        pointers = [self._pointer(name, memref) for name, memref in buffers]
+        pointers = [pointer_to(b, buffer) for buffer in buffers]
         m, n = self.lhs.free.extent, self.rhs.free.extent
         batch = [(p.extent, p.stride, q.stride) for p, q in zip(self.lhs.batch, self.rhs.batch, strict=True)]
         axes: list[tuple[int, int, int, int]] = []
@@ -160,12 +162,6 @@ class _Call:
             second = b.op(f"llvm.getelementptr {at}[1] : (!llvm.ptr) -> !llvm.ptr, {self.scalar}")
             b.effect(f"llvm.store {b.constant(0.0, self.scalar)}, {second} : {self.scalar}, !llvm.ptr")
         return at
-
-    def _pointer(self, name: str, memref: str) -> str:
-        b = self.b
-        address = b.op(f"memref.extract_aligned_pointer_as_index {name} : {memref} -> index")
-        integer = b.op(f"arith.index_cast {address} : index to i64")
-        return b.op(f"llvm.inttoptr {integer} : i64 to !llvm.ptr")
 
     def _loops(
         self, axes: Sequence[tuple[int, int, int, int]], inner: tuple[int, int, int, int], pointers: list[str]

@@ -5,7 +5,12 @@ from __future__ import annotations
 from hlo.passes.hlo_to_loops.elementwise import coefficients
 from hlo.passes.hlo_to_loops.elementwise.exponential import exp
 from hlo.passes.hlo_to_loops.elementwise.logarithm import log
-from hlo.passes.hlo_to_loops.elementwise.numeric import Mask, Real, polynomial
+from hlo.passes.hlo_to_loops.elementwise.numeric import (
+    Mask,
+    Real,
+    polynomial,
+    two_sum,
+)
 from hlo.passes.hlo_to_loops.elementwise.roots_and_powers import power
 from hlo.passes.hlo_to_loops.elementwise.trigonometric import sin, tan
 
@@ -119,16 +124,17 @@ def digamma(x: Real) -> Real:
     return result.cast(x.scalar)
 
 
-def _zeta_sum(s: Real, q: Real) -> tuple[Real, Real]:
-    """(sum of (q + k)**-s for k below 9, q + 9) in a loop."""
-    b = s.b
-    start = power(q, -s)
-    types = b.type_of("f64")
-    with b.loop(b.index(0), b.index(9), b.index(1), [(start.name, types), (q.name, types)]) as loop:
-        total, base = s.of(loop.carried[0]), s.of(loop.carried[1])
-        following = base + 1.0
-        loop.yielded = [(total + power(following, -s)).name, following.name]
-    return s.of(loop.results[0]), s.of(loop.results[1])
+def _zeta_sum(s: Real, q: Real) -> tuple[Real, Real, Real]:
+    """(sum of (q + k)**-s for k below 9, what its rounding lost, q + 9) in a loop."""
+    b, terms = s.b, 9
+    zero = s.lift(0.0)
+    carried = [(value.name, b.type_of("f64")) for value in (zero, zero, q)]
+    with b.loop(b.index(0), b.index(terms), b.index(1), carried) as loop:
+        total, lost, base = (s.of(name) for name in loop.carried)
+        total, error = two_sum(total, power(base, -s))
+        loop.yielded = [total.name, (lost + error).name, (base + 1.0).name]
+    total, lost, base = (s.of(name) for name in loop.results)
+    return total, lost, base
 
 
 def zeta(x: Real, q: Real) -> Real:
@@ -137,16 +143,17 @@ def zeta(x: Real, q: Real) -> Real:
     inf at x = 1 and at q = 0, -1, -2, ... for even x; NaN for x below 1, and for q below 0 where x is not an even integer.
     """
     s, a = x.cast("f64"), q.cast("f64")
-    total, base = _zeta_sum(s, a)
+    total, rest, base = _zeta_sum(s, a)
     last = power(base, -s)
-    total = total + last * base / (s - 1.0) - 0.5 * last
+    rest = rest + last * base / (s - 1.0) + 0.5 * last
     factor, scaled = s, last / base
     inverse_square = 1.0 / (base * base)
     for k, denominator in enumerate(_EULER_MACLAURIN):
-        total = total + factor * scaled / denominator
+        rest = rest + factor * scaled / denominator
         factor = factor * (s + (2 * k + 1.0)) * (s + (2 * k + 2.0))
         scaled = scaled * inverse_square
-    result = _zeta_limits(s, a, total)
+    # An infinite term has lost inf - inf.
+    result = _zeta_limits(s, a, total.is_infinite().real(total, total + rest))
     return result.cast(x.scalar)
 
 

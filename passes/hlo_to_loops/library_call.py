@@ -1,0 +1,58 @@
+"""Text of calls of the runtime's library functions (runtime/kernel_abi.h, `HloLibraryFn`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hlo.passes.hlo_to_loops.builder import Builder
+from hlo.passes.hlo_to_loops.emitter import Buffer
+from hlo.passes.hlo_to_loops.graph import Region
+from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
+
+
+def pointer_to(b: Builder, buffer: Buffer) -> str:
+    """The address of a buffer as an `!llvm.ptr`."""
+    address = b.op(f"memref.extract_aligned_pointer_as_index {buffer.name} : {buffer.memref} -> index")
+    return b.op(f"llvm.inttoptr {b.op(f'arith.index_cast {address} : index to i64')} : i64 to !llvm.ptr")
+
+
+def array_of(b: Builder, values: Sequence[str], kind: str) -> str:
+    """The address of a stack array holding `values`."""
+    count = b.op(f"llvm.mlir.constant({max(len(values), 1)} : i64) : i64")
+    base = b.load(f"llvm.alloca {count} x {kind} : (i64) -> !llvm.ptr")
+    for i, value in enumerate(values):
+        at = b.op(f"llvm.getelementptr {base}[{i}] : (!llvm.ptr) -> !llvm.ptr, {kind}")
+        b.effect(f"llvm.store {value}, {at} : {kind}, !llvm.ptr")
+    return base
+
+
+def library_kernel(
+    region: Region, function: str, buffers: Sequence[Buffer], parameters: Sequence[int], *, callback: str = ""
+) -> Kernel:
+    """A kernel that calls `function(runtime, buffers, parameters[, comparator])`.
+
+    Args:
+        region: gives the kernel's inputs and outputs.
+        buffers: operands and results in the order the function wants them.
+        callback: text of an `llvm.func @NAME__callback` passed as last argument; empty for none.
+    """
+    inputs, outputs = argument_buffers(region)
+    b = Builder()
+    pointers = array_of(b, [pointer_to(b, buffer) for buffer in buffers], "!llvm.ptr")
+    numbers = array_of(b, [b.constant(p, "i64") for p in parameters], "i64")
+    arguments, kinds = ["%runtime", pointers, numbers], ["!llvm.ptr"] * 3
+    if callback:
+        arguments.append(b.op("llvm.mlir.addressof @NAME__callback : !llvm.ptr"))
+        kinds.append("!llvm.ptr")
+    b.load(f"llvm.call @{function}({', '.join(arguments)}) : ({', '.join(kinds)}) -> i32")
+    text = function_text(b, list(inputs.values()), outputs).replace(
+        "%begin: index", "%runtime: !llvm.ptr, %begin: index"
+    )
+    return Kernel(
+        callback + text,
+        1,
+        tuple(buffer.memref for buffer in inputs.values()),
+        tuple(buffer.memref for buffer in outputs),
+        runtime=True,
+        declarations=(f"llvm.func @{function}({', '.join(kinds)}) -> i32",),
+    )
