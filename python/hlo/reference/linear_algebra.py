@@ -23,11 +23,11 @@ def cholesky(a: Array, *, lower: bool = False) -> Array:
 
     NaN throughout the triangle of a matrix that is not positive definite.
     """
+    if a.size == 0:
+        return np.zeros(a.shape, a.dtype)
     wide = widen(a)
-    size = a.shape[-1]
-    flat = (wide if lower else _adjoint(wide)).reshape((-1, size, size))
-    factors = [_lower_factor(matrix) for matrix in flat] if size else []
-    result = np.stack(factors).reshape(a.shape) if factors else np.zeros(a.shape, wide.dtype)
+    flat = (wide if lower else _adjoint(wide)).reshape((-1, *a.shape[-2:]))
+    result = np.stack([_lower_factor(matrix) for matrix in flat]).reshape(a.shape)
     return round_to(result if lower else _adjoint(result), a.dtype)
 
 

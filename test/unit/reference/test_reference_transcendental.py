@@ -1,6 +1,4 @@
-"""Elementary and special functions: within the last place of mpmath-free oracles (SciPy, math,
-identities) and of XLA.
-"""
+"""Elementary and special functions, within the last place of exact values and near XLA's."""
 
 from __future__ import annotations
 
@@ -60,7 +58,8 @@ def test_real_functions_are_within_one_ulp(name: str, dtype: object) -> None:
         # An interval's end may round out of it.
         samples = samples[(wide >= low) & (wide <= high)]
         wide = samples.astype(np.float64)
-    expected = np.array([function(x) for x in wide]).astype(dtype)
+    with np.errstate(over="ignore"):
+        expected = np.array([function(x) for x in wide]).astype(dtype)
     found = getattr(transcendental, name)(samples)
     assert found.dtype == np.dtype(dtype)
     # `math` and the formulas above are off by a place or two in float64; of narrower types they
