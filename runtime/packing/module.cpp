@@ -54,7 +54,9 @@ NB_MODULE(_packing, module) {
 
   nb::class_<SearchResult>(module, "SearchResult")
       .def_ro("outcome", &SearchResult::outcome)
-      .def_prop_ro("offsets", [](const SearchResult &result) { return toArray(result.offsets); })
+      .def_prop_ro(
+          "offsets", [](const SearchResult &result) { return toArray(result.offsets); }, nb::rv_policy::move)
+      .def_ro("steps", &SearchResult::steps)
       .def_ro("nodes", &SearchResult::nodes)
       .def_ro("restarts", &SearchResult::restarts);
 
@@ -84,11 +86,11 @@ NB_MODULE(_packing, module) {
   module.def(
       "search",
       [](Column<int64_t> start, Column<int64_t> end, Column<int64_t> size, Column<int64_t> alignment,
-         int64_t capacity, int64_t nodes, double seconds, uint64_t seed) {
+         int64_t capacity, int64_t steps, double seconds, uint64_t seed) {
         Problem problem = makeProblem(start, end, size, alignment);
         nb::gil_scoped_release released;
-        return search(problem, {capacity, nodes, seconds, seed});
+        return search(problem, {capacity, steps, seconds, seed});
       },
       nb::arg("start"), nb::arg("end"), nb::arg("size"), nb::arg("alignment"), nb::kw_only(),
-      nb::arg("capacity"), nb::arg("nodes"), nb::arg("seconds") = 0.0, nb::arg("seed") = 0);
+      nb::arg("capacity"), nb::arg("steps"), nb::arg("seconds") = 0.0, nb::arg("seed") = 0);
 }

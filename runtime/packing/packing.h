@@ -44,15 +44,16 @@ enum class Outcome {
 
 struct SearchLimits {
   int64_t capacity = 0; // bytes
-  int64_t nodes = 0;    // decisions, over all restarts
-  double seconds = 0;   // wall time; 0 is no limit, which makes the result reproducible
+  int64_t steps = 0;    // elementary operations of a few nanoseconds: as the only limit, the same result everywhere
+  double seconds = 0;   // wall time; 0 is no limit
   uint64_t seed = 0;    // of the restarts
 };
 
 struct SearchResult {
   Outcome outcome = Outcome::Exhausted;
   std::vector<int64_t> offsets; // if placed
-  int64_t nodes = 0;
+  int64_t steps = 0;
+  int64_t nodes = 0; // decisions, over all restarts
   int64_t restarts = 0;
 };
 

@@ -90,7 +90,7 @@ private:
   void touch(int32_t section);
   bool settle(bool consistent);
   void undo(size_t trailSize);
-  bool outOfTime();
+  bool isExhausted();
 
   const SearchLimits limits;
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
@@ -390,7 +390,9 @@ int32_t Search::choose(Urgency urgency) const {
   return preferred;
 }
 
-bool Search::outOfTime() {
+bool Search::isExhausted() {
+  if (steps >= limits.steps)
+    return true;
   if (limits.seconds <= 0 || steps < nextClock)
     return false;
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -407,7 +409,7 @@ Outcome Search::descend(Urgency urgency, int64_t nodeLimit) {
     steps += static_cast<int64_t>(members.size());
     if (buffer < 0)
       return Outcome::Placed;
-    if (visited >= nodeLimit || outOfTime())
+    if (visited >= nodeLimit || isExhausted())
       return Outcome::Exhausted;
     decisions.push_back({buffer, trail.size()});
     if (place(buffer))
@@ -439,7 +441,7 @@ SearchResult Search::run() {
   SearchResult result;
   if (isHopeless())
     result.outcome = Outcome::Infeasible;
-  while (result.outcome == Outcome::Exhausted && nodes < limits.nodes && !outOfTime()) {
+  while (result.outcome == Outcome::Exhausted && !isExhausted()) {
     const int64_t round = result.restarts / rules, rule = result.restarts % rules;
     // The first rule of a round finds out which sections are hard, the others build on it; kept for longer, weights
     // would bind all later descents to the mistakes of the first.
@@ -448,10 +450,11 @@ SearchResult Search::run() {
     rank(/*perturb=*/round > 0);
     ++result.restarts;
     const int64_t nodeLimit = luby(result.restarts) * kDecisionsPerBuffer * static_cast<int64_t>(size.size());
-    result.outcome = descend(kPortfolio[rule], std::min(nodeLimit, limits.nodes - nodes));
+    result.outcome = descend(kPortfolio[rule], nodeLimit);
   }
   if (result.outcome == Outcome::Placed)
     result.offsets = bound;
+  result.steps = steps;
   result.nodes = nodes;
   return result;
 }
