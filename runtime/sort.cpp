@@ -3,11 +3,11 @@
 // A line (the elements along the sorted dimension) is sorted by finding its permutation from keys alone and then moving
 // each operand once. Lines that are strided in memory are taken in small groups, so that a cache line is read once.
 
-#include "allocator.h"
 #include "kernel_abi.h"
 #include "merge_sort.h"
 #include "radix_sort.h"
 #include "runtime.h"
+#include "scratch.h"
 
 #include <algorithm>
 #include <cstring>
@@ -70,29 +70,7 @@ template <typename U> U decode(U code, const SortKey &key) {
   return static_cast<U>(code & signBit<U>() ? code & ~signBit<U>() : ~code);
 }
 
-// ---- Memory of a piece of work -------------------------------------------------------------------------------------
-
-class Scratch {
-public:
-  template <typename T> T *get(int64_t count) {
-    const size_t bytes = static_cast<size_t>(count) * sizeof(T);
-    void *block = allocate(bytes);
-    if (!block)
-      throw std::bad_alloc();
-    blocks.push_back({block, bytes});
-    return static_cast<T *>(block);
-  }
-  Scratch() = default;
-  ~Scratch() {
-    for (const auto &[block, bytes] : blocks)
-      deallocate(block, bytes);
-  }
-  Scratch(const Scratch &) = delete;
-  Scratch &operator=(const Scratch &) = delete;
-
-private:
-  std::vector<std::pair<void *, size_t>> blocks;
-};
+// ---- The problem ---------------------------------------------------------------------------------------------------
 
 struct Operand {
   const char *input;

@@ -27,8 +27,8 @@ public:
     for (int64_t start : problem.start)
       times.push_back(start);
     std::sort(times.begin(), times.end());
-    // Smaller leaves cost more in copies of long-lived buffers than they save in passes.
-    while ((kStartsPerLeaf << levels) < times.size())
+    // More leaves would cost more in copies of long-lived buffers than they save in passes.
+    while (levels < kMaxLevels && (kStartsPerLeaf << levels) < times.size())
       ++levels;
     nodes.resize(size_t{2} << levels);
   }
@@ -48,7 +48,8 @@ public:
   }
 
 private:
-  static constexpr size_t kStartsPerLeaf = 2048;
+  static constexpr size_t kStartsPerLeaf = 32;
+  static constexpr int kMaxLevels = 6;
 
   /// The leaf of a moment; monotonic, so that a live range meets the leaves from that of its first moment to that of
   /// its last.
