@@ -96,7 +96,7 @@ def lgamma(x: Real) -> Real:
 def digamma(x: Real) -> Real:
     """The derivative of lgamma: steps of one up to 10, then the asymptotic series; reflection below 1/2.
 
-    NaN at the negative integers, -inf at +0 and inf at -0.
+    NaN at the poles 0, -1, -2, ..., as XLA has it.
     """
     wide = x.cast("f64")
     reflect = wide < 0.5
@@ -117,9 +117,8 @@ def digamma(x: Real) -> Real:
     safe = (steep & fraction.ne(0.0)).real(fraction, 0.25)
     reflected = result - _PI / tan(safe * _PI)
     result = reflect.real(reflected, result)
-    pole = wide.eq(0.0).real(wide.lift(float("inf")).copysign(-wide), float("nan"))
     at_pole = (wide <= 0.0) & fraction.eq(0.0)
-    result = at_pole.real(pole, result)
+    result = at_pole.real(float("nan"), result)
     result = wide.eq(float("-inf")).real(float("nan"), result)
     return result.cast(x.scalar)
 
@@ -165,9 +164,8 @@ def _zeta_limits(s: Real, q: Real, regular: Real) -> Real:
     integral = s.unary("math.floor").eq(s)
     at_pole = (~whole & ~integral).real(float("nan"), at_pole)
     result = pole.real(at_pole, regular)
-    result = (s < 1.0).real(float("nan"), result)
-    result = s.eq(1.0).real(float("inf"), result)
-    return (s.is_nan() | q.is_nan()).real(float("nan"), result)
+    result = ((s >= 1.0) & ~q.is_nan()).real(result, float("nan"))
+    return s.eq(1.0).real(float("inf"), result)
 
 
 def polygamma(n: Real, x: Real) -> Real:

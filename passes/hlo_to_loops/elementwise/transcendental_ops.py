@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from hlo.passes.hlo_to_loops.elementwise import (
     arithmetic,
+    complex_exponential,
+    complex_inverse,
+    complex_logarithm,
     error_functions,
     exponential,
     gamma_functions,
@@ -14,7 +17,7 @@ from hlo.passes.hlo_to_loops.elementwise import (
     trigonometric,
 )
 from hlo.passes.hlo_to_loops.elementwise.bessel import bessel_i1e
-from hlo.passes.hlo_to_loops.elementwise.numeric import Real
+from hlo.passes.hlo_to_loops.elementwise.numeric import Pair, Real
 from hlo.passes.hlo_to_loops.elementwise.table import (
     ComplexFunction,
     Emitter,
@@ -54,14 +57,55 @@ _REAL_FUNCTIONS: dict[str, RealFunction] = {
     "tanh": exponential.tanh,
     "zeta": gamma_functions.zeta,
 }
-_COMPLEX_FUNCTIONS: dict[str, ComplexFunction] = {}
+_COMPLEX_FUNCTIONS: dict[str, ComplexFunction] = {
+    "acos": complex_inverse.acos,
+    "acosh": complex_inverse.acosh,
+    "asin": complex_inverse.asin,
+    "asinh": complex_inverse.asinh,
+    "atan": complex_inverse.atan,
+    "atan2": complex_logarithm.atan2_,
+    "atanh": complex_inverse.atanh,
+    "cbrt": complex_logarithm.cbrt,
+    "cosh": complex_exponential.cosh,
+    "cosine": complex_exponential.cos,
+    "exponential": complex_exponential.exp,
+    "exponential_minus_one": complex_exponential.expm1,
+    "log": complex_logarithm.log,
+    "log_plus_one": complex_logarithm.log1p,
+    "logistic": complex_exponential.logistic,
+    "power": complex_logarithm.power,
+    "rsqrt": complex_logarithm.rsqrt,
+    "sine": complex_exponential.sin,
+    "sinh": complex_exponential.sinh,
+    "sqrt": complex_logarithm.sqrt,
+    "tan": complex_exponential.tan_,
+    "tanh": complex_exponential.tanh,
+}
+
+
+def _in_double(function: ComplexFunction) -> ComplexFunction:
+    """`function` of `f64` parts, for parts of either width."""
+
+    def apply(*operands: Pair) -> Pair:
+        scalar = operands[0][0].scalar
+        wide = ((re.cast("f64"), im.cast("f64")) for re, im in operands)
+        re, im = function(*wide)
+        return re.cast(scalar), im.cast(scalar)
+
+    return apply
+
+
+def _complex_function(name: str) -> ComplexFunction | None:
+    function = _COMPLEX_FUNCTIONS.get(name)
+    return None if function is None else _in_double(function)
+
 
 TRANSCENDENTAL_EMITTERS: dict[str, Emitter] = {
     name: elementwise(
         name,
         real=function,
         integer=integers.power if name == "power" else None,
-        complex_=_COMPLEX_FUNCTIONS.get(name),
+        complex_=_complex_function(name),
     )
     for name, function in _REAL_FUNCTIONS.items()
 }
