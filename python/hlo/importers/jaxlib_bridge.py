@@ -146,10 +146,15 @@ def portable_artifact(operation: Any, version: str | None) -> bytes:
     """A portable artifact for consumers of StableHLO `version` (default: the version jaxlib
     carries).
     """
-    ir, _, stablehlo, _, _ = _dialects()
+    ir, passmanager, stablehlo, _, _ = _dialects()
     target = version or stablehlo.get_current_version()
+    # The versioned form knows StableHLO alone: CHLO operations become StableHLO ones first.
+    stable = operation.clone()
+    with operation.context:
+        passes = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
+        passmanager.PassManager.parse(passes).run(stable)
     try:
-        return stablehlo.serialize_portable_artifact_str(bytecode(operation), target)
+        return stablehlo.serialize_portable_artifact_str(bytecode(stable), target)
     except (ir.MLIRError, ValueError) as error:
         raise UnsupportedError(
             f"the program has no portable artifact of StableHLO {target} (versions "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from hlo.importers import (
 )
 from hlo.ir.constants import to_numpy
 
+ROOT = Path(__file__).resolve().parents[3]
 PRETTY = """
 module @jit_f attributes {mhlo.num_partitions = 1 : i32} {
   func.func public @main(%arg0: tensor<2x3xf32> {jax.buffer_donor = true}) -> (tensor<2xf32> {jax.result_info = "out"}) {
@@ -225,3 +227,16 @@ def test_from_jax() -> None:
 def test_a_lowered_jax_module_is_a_program() -> None:
     lowered = jax.jit(lambda x: x + 1).lower(np.zeros(2, np.float32))
     assert "hlo.add" in operation_names(load_program(lowered.compiler_ir("stablehlo")))
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "benchmarks" / "programs").glob("*.mlir")), ids=lambda path: path.stem
+)
+def test_real_programs_come_back_as_they_were(path: Path) -> None:
+    def without_value_names(text: str) -> str:
+        return re.sub(r"%\w+", "%", text)
+
+    given = jaxlib_bridge.parse(path.read_text(), "-", jaxlib_bridge.make_context())
+    expected = jaxlib_bridge.print_generic(given, locations=False)
+    exported = export_stablehlo(load_program(path), form="generic")
+    assert without_value_names(exported) == without_value_names(expected)
