@@ -1,0 +1,109 @@
+"""hlo: a tensor compiler that people can read and change in Python, on MLIR.
+
+    import hlo
+    import hlo.numpy as hnp
+
+    @hlo.jit
+    def f(x):
+        return hnp.sum(hnp.sin(x * 2.0) + 1.0)
+
+`jit` compiles Python functions of arrays, `compile` compiles programs in `hlo` or StableHLO. Names are
+loaded when first used, so importing this package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hlo.diagnostics import (
+    ArgumentError,
+    CompileError,
+    MissingExtraError,
+    ParseError,
+    UnsupportedError,
+    VerificationError,
+)
+
+if TYPE_CHECKING:
+    from hlo import lax, nn, numpy, random, tree
+    from hlo.driver.compile import compile
+    from hlo.frontend.errors import (
+        ConcretizationError,
+        DtypeError,
+        LeakedTracerError,
+        ShapeError,
+        TracerError,
+        TreeError,
+    )
+    from hlo.frontend.jit import eval_shape, jit
+    from hlo.frontend.shape_dtype import ShapeDtype
+    from hlo.frontend.source_location import named_scope
+    from hlo.frontend.stages import Compiled, Lowered
+    from hlo.frontend.tracer import Tracer
+    from hlo.importers.stablehlo import from_jax
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Compiled": "hlo.frontend.stages",
+    "ConcretizationError": "hlo.frontend.errors",
+    "DtypeError": "hlo.frontend.errors",
+    "LeakedTracerError": "hlo.frontend.errors",
+    "Lowered": "hlo.frontend.stages",
+    "ShapeDtype": "hlo.frontend.shape_dtype",
+    "ShapeError": "hlo.frontend.errors",
+    "Tracer": "hlo.frontend.tracer",
+    "TracerError": "hlo.frontend.errors",
+    "TreeError": "hlo.frontend.errors",
+    "compile": "hlo.driver.compile",
+    "eval_shape": "hlo.frontend.jit",
+    "from_jax": "hlo.importers.stablehlo",
+    "jit": "hlo.frontend.jit",
+    "named_scope": "hlo.frontend.source_location",
+}
+_MODULES = frozenset({"lax", "nn", "numpy", "random", "tree"})
+
+__all__ = [
+    "ArgumentError",
+    "CompileError",
+    "Compiled",
+    "ConcretizationError",
+    "DtypeError",
+    "LeakedTracerError",
+    "Lowered",
+    "MissingExtraError",
+    "ParseError",
+    "ShapeDtype",
+    "ShapeError",
+    "Tracer",
+    "TracerError",
+    "TreeError",
+    "UnsupportedError",
+    "VerificationError",
+    "compile",
+    "eval_shape",
+    "from_jax",
+    "jit",
+    "lax",
+    "named_scope",
+    "nn",
+    "numpy",
+    "random",
+    "tree",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"hlo.{name}")
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'hlo' has no attribute {name!r}")
+    found = getattr(import_module(home), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,88 @@
+"""Where in the user's source an operation comes from, and the scopes it is in."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Final, NamedTuple
+
+import hlo
+
+_PACKAGE: Final = f"{Path(hlo.__file__).parent}/"
+
+
+class SourceLine(NamedTuple):
+    """A place in a source file; line and column count from 1, column 0 is unknown."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+_UNKNOWN: Final = SourceLine("-", 0, 0)
+_is_user_code: dict[CodeType, bool] = {}
+_positions: dict[tuple[CodeType, int], SourceLine] = {}
+
+
+def _outside_package(code: CodeType) -> bool:
+    found = _is_user_code.get(code)
+    if found is None:
+        # contextlib and functools stand between the user and us, and are not their code either.
+        file = code.co_filename
+        found = not (file.startswith((_PACKAGE, "<frozen")) or file.endswith("/contextlib.py"))
+        _is_user_code[code] = found
+    return found
+
+
+def _position(frame: FrameType) -> SourceLine:
+    code, offset = frame.f_code, frame.f_lasti
+    found = _positions.get((code, offset))
+    if found is None:
+        column = 0
+        if sys.version_info >= (3, 11):
+            spans = next(islice(code.co_positions(), offset // 2, None), None)
+            if spans is not None and spans[2] is not None:
+                column = spans[2] + 1
+        found = _positions[code, offset] = SourceLine(code.co_filename, frame.f_lineno, column)
+    return found
+
+
+def user_line() -> SourceLine:
+    """The innermost line on the call stack that is not `hlo`'s own."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if _outside_package(frame.f_code):
+            return _position(frame)
+        frame = frame.f_back
+    return _UNKNOWN
+
+
+class _Scopes(threading.local):
+    path: str = ""
+
+
+_scopes = _Scopes()
+
+
+def scope_path() -> str:
+    """Names of the active scopes, joined by slashes; empty outside of any."""
+    return _scopes.path
+
+
+@contextmanager
+def named_scope(name: str) -> Iterator[None]:
+    """Names the operations traced inside: their locations read ``outer/inner/sine``."""
+    outer = _scopes.path
+    _scopes.path = f"{outer}/{name}" if outer else name
+    try:
+        yield
+    finally:
+        _scopes.path = outer

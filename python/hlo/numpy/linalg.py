@@ -1,0 +1,142 @@
+"""Norms, powers, triangular factors and solves of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hlo import lax
+from hlo.frontend.dtypes import inexact_dtype, is_complex, promote_types
+from hlo.frontend.operands import convert, dtype_of, normalized_axes, shape_error, to_tracer
+from hlo.frontend.operation import operation
+from hlo.frontend.tracer import ArrayLike, Tracer
+from hlo.numpy import creation, manipulation, products, reductions
+from hlo.numpy import elementwise as ew
+
+matmul = products.matmul
+matrix_transpose = manipulation.matrix_transpose
+outer = products.outer
+tensordot = products.tensordot
+trace = products.trace
+vecdot = products.vecdot
+
+
+def _squares(x: Tracer) -> Tracer:
+    if is_complex(x.dtype):
+        return ew.add(ew.square(lax.real(x)), ew.square(lax.imag(x)))
+    return ew.square(x)
+
+
+@operation
+def norm(
+    x: ArrayLike,
+    ord: Any = None,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+) -> Tracer:
+    """Norm of vectors, or of matrices (two axes): by default the root of the sum of squares.
+
+    Args:
+        x: the array.
+        ord: for vectors any number, inf, -inf, 0; for matrices 1, -1, inf, -inf or ``fro``.
+        axis: the axes of the vectors or matrices; all by default.
+        keepdims: whether axes stay, with extent 1.
+    """
+    operand = ew.inexact("norm", x)[0]
+    axes = normalized_axes("norm", axis, operand.ndim)
+    if ord is None or (ord in ("fro", "f") and len(axes) == 2) or (ord == 2 and len(axes) == 1):
+        return lax.sqrt(reductions.sum(_squares(operand), axes, keepdims=keepdims))
+    if len(axes) == 1:
+        return _vector_norm(lax.abs(operand), ord, axes, keepdims)
+    if len(axes) == 2 and ord in (1, -1, np.inf, -np.inf):
+        summed = axes[0] if abs(ord) == 1 else axes[1]
+        other = axes[1] if abs(ord) == 1 else axes[0]
+        totals = reductions.sum(lax.abs(operand), summed, keepdims=True)
+        extreme = reductions.max if ord > 0 else reductions.min
+        found = extreme(totals, other, keepdims=True)
+        return found if keepdims else lax.squeeze(found, axes)
+    raise shape_error("norm", f"no norm of order {ord!r} over {len(axes)} axes")
+
+
+def _vector_norm(magnitudes: Tracer, ord: Any, axes: Sequence[int], keepdims: bool) -> Tracer:
+    if ord == np.inf:
+        return reductions.max(magnitudes, axes, keepdims)
+    if ord == -np.inf:
+        return reductions.min(magnitudes, axes, keepdims)
+    if ord == 0:
+        return reductions.sum(lax.ne(magnitudes, 0), axes, magnitudes.dtype, keepdims)
+    if ord == 1:
+        return reductions.sum(magnitudes, axes, keepdims=keepdims)
+    powers = reductions.sum(ew.power(magnitudes, float(ord)), axes, keepdims=keepdims)
+    return ew.power(powers, 1.0 / float(ord))
+
+
+@operation
+def cholesky(a: ArrayLike, *, upper: bool = False) -> Tracer:
+    """Triangular factor of Hermitian positive definite matrices; NaN where they are not."""
+    operand = ew.inexact("cholesky", a)[0]
+    adjoint = lax.conj(manipulation.matrix_transpose(operand))
+    symmetric = lax.mul(lax.add(operand, adjoint), 0.5)
+    factor = lax.cholesky(symmetric)
+    return lax.conj(manipulation.matrix_transpose(factor)) if upper else factor
+
+
+@operation
+def solve_triangular(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    lower: bool = False,
+    transpose: bool = False,
+    unit_diagonal: bool = False,
+) -> Tracer:
+    """x of a x = b (or of a^T x = b) for triangular a; b is a vector or has columns."""
+    matrix, right = _promoted(a, b)
+    is_vector = right.ndim == matrix.ndim - 1
+    columns = lax.expand_dims(right, (right.ndim,)) if is_vector else right
+    solution = lax.triangular_solve(
+        matrix,
+        columns,
+        left_side=True,
+        lower=lower,
+        transpose_a=transpose,
+        unit_diagonal=unit_diagonal,
+    )
+    return lax.squeeze(solution, (solution.ndim - 1,)) if is_vector else solution
+
+
+@operation
+def cho_solve(factor: ArrayLike, b: ArrayLike) -> Tracer:
+    """x of A x = b, given the lower triangular factor L of A = L L^H."""
+    matrix, right = _promoted(factor, b)
+    half = solve_triangular(matrix, right, lower=True)
+    upper = lax.conj(manipulation.matrix_transpose(matrix))
+    return solve_triangular(upper, half, lower=False)
+
+
+def _promoted(a: ArrayLike, b: ArrayLike) -> tuple[Tracer, Tracer]:
+    dtype = inexact_dtype(promote_types((dtype_of(a), dtype_of(b))))
+    return convert(to_tracer(a), dtype), convert(to_tracer(b), dtype)
+
+
+@operation
+def matrix_power(a: ArrayLike, n: int) -> Tracer:
+    """Matrices to a power n >= 0, by repeated squaring."""
+    operand = to_tracer(a)
+    if operand.ndim < 2 or operand.shape[-1] != operand.shape[-2] or n < 0:
+        raise shape_error(
+            "matrix_power", f"expected square matrices and n >= 0, found {operand.aval}"
+        )
+    result: Tracer | None = None
+    while n:
+        if n & 1:
+            result = operand if result is None else products.matmul(result, operand)
+        n >>= 1
+        if n:
+            operand = products.matmul(operand, operand)
+    if result is not None:
+        return result
+    eye = creation.eye(operand.shape[-1], dtype=operand.dtype)
+    return manipulation.broadcast_to(eye, operand.shape)
