@@ -6,7 +6,7 @@ include "HloAttrs.td"
 
 // Results and operands have one type, up to dynamic sizes.
 class HLO_UnaryOp<string mnemonic, Type operandType, string constraints = "C1", list<Trait> traits = []> :
-    HLO_InferOp<mnemonic, constraints, traits # [Pure, Elementwise]> {
+    HLO_InferOp<mnemonic, constraints, traits # [Pure]> {
   let arguments = (ins operandType:$operand);
   let results = (outs operandType:$result);
   let assemblyFormat = "$operand attr-dict `:` custom<ElementwiseTypes>(type($operand), type($result))";
@@ -20,7 +20,7 @@ class HLO_UnaryOp<string mnemonic, Type operandType, string constraints = "C1", 
 
 // The operand type alone decides the result's; `inferTypes` is the operation's own.
 class HLO_UnaryOpOwnResult<string mnemonic, string constraints, Type operandType, Type resultType> :
-    HLO_InferOp<mnemonic, constraints, [Pure, Elementwise]> {
+    HLO_InferOp<mnemonic, constraints, [Pure]> {
   let arguments = (ins operandType:$operand);
   let results = (outs resultType:$result);
   let assemblyFormat = "$operand attr-dict `:` custom<ElementwiseTypes>(type($operand), type($result))";
@@ -33,7 +33,7 @@ class HLO_TranscendentalOp<string mnemonic> : HLO_UnaryOp<mnemonic, HLO_FloatCom
 }
 
 class HLO_BinaryOp<string mnemonic, Type operandType, string constraints = "C1", list<Trait> traits = []> :
-    HLO_InferOp<mnemonic, constraints, traits # [Pure, Elementwise]> {
+    HLO_InferOp<mnemonic, constraints, traits # [Pure]> {
   let arguments = (ins operandType:$lhs, operandType:$rhs);
   let results = (outs operandType:$result);
   let assemblyFormat = [{

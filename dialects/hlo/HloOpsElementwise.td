@@ -22,7 +22,7 @@ def HLO_FloorOp : HLO_UnaryOp<"floor", HLO_FloatOrQuantizedTensor> { let summary
 def HLO_ImagOp : HLO_UnaryOpOwnResult<"imag", "C1, C2", HLO_FloatOrComplexTensor, HLO_FloatTensor> {
   let summary = "imaginary part; zero for floats";
 }
-def HLO_IsFiniteOp : HLO_InferOp<"is_finite", "C1", [Pure, Elementwise]> {
+def HLO_IsFiniteOp : HLO_InferOp<"is_finite", "C1", [Pure]> {
   let summary = "whether a number is neither infinite nor NaN";
   let arguments = (ins HLO_FloatOrQuantizedTensor:$x);
   let results = (outs HLO_PredTensor:$y);
@@ -62,7 +62,7 @@ def HLO_AndOp : HLO_BinaryOp<"and", HLO_PredOrIntTensor> {
 def HLO_Atan2Op : HLO_BinaryOp<"atan2", HLO_FloatComplexOrQuantizedTensor> {
   let summary = "angle of the point (rhs, lhs)";
 }
-def HLO_ComplexOp : HLO_InferOp<"complex", "C2, C3", [Pure, Elementwise]> {
+def HLO_ComplexOp : HLO_InferOp<"complex", "C2, C3", [Pure]> {
   let summary = "complex numbers from real and imaginary parts";
   let arguments = (ins HLO_Float32Or64Tensor:$lhs, HLO_Float32Or64Tensor:$rhs);
   let results = (outs HLO_ComplexTensor:$result);
@@ -104,7 +104,7 @@ def HLO_ClampOp : HLO_InferOp<"clamp", "C4", [Pure]> {
   }];
 }
 
-def HLO_CompareOp : HLO_InferOp<"compare", "C2", [Pure, Elementwise]> {
+def HLO_CompareOp : HLO_InferOp<"compare", "C2", [Pure]> {
   let summary = "whether a relation holds";
   let arguments = (ins HLO_Tensor:$lhs, HLO_Tensor:$rhs, HLO_ComparisonDirectionAttr:$comparison_direction,
                        OptionalAttr<HLO_ComparisonTypeAttr>:$compare_type);
@@ -114,7 +114,7 @@ def HLO_CompareOp : HLO_InferOp<"compare", "C2", [Pure, Elementwise]> {
   }];
 }
 
-def HLO_ConvertOp : HLO_Op<"convert", [Pure, Elementwise]> {
+def HLO_ConvertOp : HLO_Op<"convert", [Pure]> {
   let summary = "conversion to another element type";
   let arguments = (ins HLO_PlainTensor:$operand);
   let results = (outs HLO_PlainTensor:$result);
@@ -122,7 +122,7 @@ def HLO_ConvertOp : HLO_Op<"convert", [Pure, Elementwise]> {
   let hasVerifier = 1;
 }
 
-def HLO_ReducePrecisionOp : HLO_InferOp<"reduce_precision", "C1", [Pure, Elementwise]> {
+def HLO_ReducePrecisionOp : HLO_InferOp<"reduce_precision", "C1", [Pure]> {
   let summary = "rounding to a narrower float format and back";
   let arguments = (ins HLO_FloatOrQuantizedTensor:$operand, I32Attr:$exponent_bits, I32Attr:$mantissa_bits);
   let results = (outs HLO_FloatOrQuantizedTensor:$output);

@@ -7,7 +7,7 @@ include "HloElementwise.td"
 class HLO_SpecialFunctionOp<string mnemonic, Type type> : HLO_UnaryOp<mnemonic, type> {
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
 }
-class HLO_FloatClassOp<string mnemonic> : HLO_InferOp<mnemonic, "C1", [Pure, Elementwise]> {
+class HLO_FloatClassOp<string mnemonic> : HLO_InferOp<mnemonic, "C1", [Pure]> {
   let arguments = (ins HLO_FloatTensor:$operand);
   let results = (outs HLO_PredTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";

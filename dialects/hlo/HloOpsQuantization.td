@@ -4,14 +4,14 @@
 
 include "HloAttrs.td"
 
-def HLO_UniformDequantizeOp : HLO_InferOp<"uniform_dequantize", "C1, C2", [Pure, Elementwise]> {
+def HLO_UniformDequantizeOp : HLO_InferOp<"uniform_dequantize", "C1, C2", [Pure]> {
   let summary = "floats from quantized integers";
   let arguments = (ins HLO_QuantizedTensor:$operand);
   let results = (outs HLO_FloatTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` custom<ElementwiseTypes>(type($operand), type($result))";
 }
 
-def HLO_UniformQuantizeOp : HLO_Op<"uniform_quantize", [Pure, Elementwise]> {
+def HLO_UniformQuantizeOp : HLO_Op<"uniform_quantize", [Pure]> {
   let summary = "quantized integers from floats, or from integers quantized otherwise";
   let arguments = (ins HLO_PerAxisTensorOf<[HLO_Float, HLO_Quantized, HLO_PerAxisQuantized]>:$operand);
   let results = (outs HLO_QuantizedTensor:$result);

@@ -4,6 +4,7 @@
 #include "dialects/hlo/HloDialect.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Registration.h"
+#include "mlir/CAPI/Support.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <nanobind/stl/optional.h>
@@ -57,7 +58,7 @@ MlirAttribute getChecked(MlirContext context, Args... args) {
 
 template <typename Attr>
 mlir_attribute_subclass defineAttribute(nb::module_ &module, const char *name) {
-  return mlir_attribute_subclass(module, name, isAttribute<Attr>);
+  return mlir_attribute_subclass(module, name, isAttribute<Attr>, [] { return wrap(Attr::getTypeID()); });
 }
 
 #define HLO_DIMS(Attr, property, getter)                                                                              \
@@ -304,6 +305,23 @@ std::optional<nb::tuple> intsOf(MlirOperation operation, const std::string &name
   return toTuple(numbers);
 }
 
+// The bindings give dense constants a class by their element type, and throw for complex and quantized elements, which
+// ends the process where C++ does not expect it. This caster gives those the general class.
+void defineDenseCaster() {
+  nb::object ir = nb::module_::import_("mlir.ir");
+  nb::object integers = ir.attr("DenseIntElementsAttr"), floats = ir.attr("DenseFPElementsAttr");
+  nb::object others = ir.attr("DenseElementsAttr");
+  nb::object caster = nb::cpp_function([integers, floats, others](const nb::object &attribute) -> nb::object {
+    mlir::Attribute attr = unwrap(nb::cast<MlirAttribute>(attribute));
+    mlir::Type element = mlir::cast<mlir::DenseElementsAttr>(attr).getElementType();
+    if (mlir::isa<mlir::FloatType>(element))
+      return floats(attribute);
+    return (mlir::isa<mlir::IntegerType, mlir::IndexType>(element) ? integers : others)(attribute);
+  });
+  MlirTypeID dense = wrap(mlir::DenseIntOrFPElementsAttr::getTypeID());
+  ir.attr("register_type_caster")(dense, nb::arg("replace") = true)(caster);
+}
+
 } // namespace
 
 NB_MODULE(_dialect, module) {
@@ -317,6 +335,7 @@ NB_MODULE(_dialect, module) {
           mlirDialectHandleLoadDialect(handle, context);
       },
       nb::arg("context"), nb::arg("load") = true);
+  defineDenseCaster();
   defineDot(module);
   defineGather(module);
   defineConvolution(module);
@@ -326,4 +345,5 @@ NB_MODULE(_dialect, module) {
   module.def("ints_of", &intsOf, nb::arg("operation"), nb::arg("name"),
              "An attribute of an operation as a tuple of integers, None when absent.");
   hlo::defineConstants(module);
+  hlo::defineParsing(module);
 }

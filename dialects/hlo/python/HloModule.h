@@ -8,6 +8,8 @@ namespace hlo {
 
 // Raw access to the elements of constants.
 void defineConstants(nanobind::module_ &module);
+// Parsing and verification that report diagnostics as data.
+void defineParsing(nanobind::module_ &module);
 
 } // namespace hlo
 

@@ -1,0 +1,135 @@
+// Parsing and verification that report diagnostics as data, and tell what does not parse from what does not verify.
+#include "dialects/hlo/python/HloModule.h"
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/CAPI/IR.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+
+namespace hlo {
+
+namespace {
+
+// Sections of bytecode may ask for this much.
+constexpr uint64_t kBufferAlignment = 64;
+
+std::string printed(mlir::Location location) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  location.print(stream);
+  return text;
+}
+
+// "file:line:column" where there is one, however wrapped; as MLIR prints it otherwise.
+std::string describe(mlir::Location location) {
+  if (auto file = location->findInstanceOf<mlir::FileLineColLoc>())
+    return (file.getFilename().getValue() + ":" + llvm::Twine(file.getLine()) + ":" + llvm::Twine(file.getColumn()))
+        .str();
+  return printed(location);
+}
+
+struct Report {
+  std::string severity;
+  std::string location;
+  std::string message;
+};
+
+llvm::StringRef severityName(mlir::DiagnosticSeverity severity) {
+  switch (severity) {
+  case mlir::DiagnosticSeverity::Note:
+    return "note";
+  case mlir::DiagnosticSeverity::Warning:
+    return "warning";
+  case mlir::DiagnosticSeverity::Error:
+    return "error";
+  case mlir::DiagnosticSeverity::Remark:
+    return "remark";
+  }
+  return "error";
+}
+
+// Collects what is reported while it lives.
+class Collector {
+public:
+  explicit Collector(mlir::MLIRContext *context) : handler(context, [this](mlir::Diagnostic &diagnostic) {
+    add(diagnostic);
+    for (mlir::Diagnostic &note : diagnostic.getNotes())
+      add(note);
+    return mlir::success();
+  }) {}
+
+  nb::list take() const {
+    nb::list list;
+    for (const Report &report : reports)
+      list.append(nb::make_tuple(report.severity, report.location, report.message));
+    return list;
+  }
+
+private:
+  void add(mlir::Diagnostic &diagnostic) {
+    reports.push_back({severityName(diagnostic.getSeverity()).str(), describe(diagnostic.getLocation()),
+                       diagnostic.str()});
+  }
+
+  std::vector<Report> reports;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+// Contexts allow unregistered dialects for the sake of attributes; their operations mean nothing here.
+mlir::LogicalResult rejectUnregistered(mlir::Operation *root) {
+  mlir::WalkResult result = root->walk<mlir::WalkOrder::PreOrder>([](mlir::Operation *op) {
+    if (op->isRegistered())
+      return mlir::WalkResult::advance();
+    mlir::emitError(op->getLoc()) << "'" << op->getName() << "' is not an operation of a known dialect";
+    return mlir::WalkResult::interrupt();
+  });
+  return mlir::failure(result.wasInterrupted());
+}
+
+// (operation, diagnostics): the operation is None when nothing could be parsed. It has not been verified.
+nb::tuple parseModule(MlirContext context, nb::bytes source, const std::string &name) {
+  mlir::MLIRContext *ctx = unwrap(context);
+  Collector collector(ctx);
+  auto buffer = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(source.size() + 1, name,
+                                                                  llvm::Align(kBufferAlignment));
+  if (!buffer)
+    throw std::bad_alloc();
+  std::memcpy(buffer->getBufferStart(), source.c_str(), source.size());
+  buffer->getBufferStart()[source.size()] = '\0';
+  // The text parser wants a terminator behind the end, which the view leaves out.
+  auto view = llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(buffer->getBufferStart(), source.size()), name,
+                                               /*RequiresNullTerminator=*/true);
+  auto manager = std::make_shared<llvm::SourceMgr>();
+  manager->AddNewSourceBuffer(std::move(view), llvm::SMLoc());
+  mlir::ParserConfig config(ctx, /*verifyAfterParse=*/false);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(manager, config);
+  if (!module)
+    return nb::make_tuple(nb::none(), collector.take());
+  return nb::make_tuple(MlirModule(wrap(module.release())), collector.take());
+}
+
+// (holds, diagnostics)
+nb::tuple verifyOperation(MlirOperation operation) {
+  mlir::Operation *op = unwrap(operation);
+  Collector collector(op->getContext());
+  const bool holds = mlir::succeeded(rejectUnregistered(op)) && mlir::succeeded(mlir::verify(op));
+  return nb::make_tuple(holds, collector.take());
+}
+
+} // namespace
+
+void defineParsing(nb::module_ &module) {
+  module.def("parse_module", &parseModule, nb::arg("context"), nb::arg("source"), nb::arg("name"),
+             "(module or None, [(severity, location, message), ...]) from text or bytecode, not verified.");
+  module.def("verify_operation", &verifyOperation, nb::arg("operation"),
+             "(holds, [(severity, location, message), ...]).");
+}
+
+} // namespace hlo

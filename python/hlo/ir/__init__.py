@@ -1,0 +1,23 @@
+"""MLIR as the rest of the package sees it: the only package that imports ``mlir``.
+
+Re-exports ``mlir.ir`` and ``mlir.passmanager``, registers the `hlo` dialect, and reports what MLIR finds
+wrong as `hlo.diagnostics` errors with the place in the source.
+
+`make_context` gives a context in which `hlo` and every upstream dialect can be used. Attributes of
+the dialect come out of operations as instances of the classes of `hlo.ir.attributes`.
+"""
+
+from __future__ import annotations
+
+from mlir.ir import *  # noqa: F403
+from mlir.ir import MLIRError as MLIRError
+from mlir.passmanager import PassManager as PassManager
+
+from hlo.ir import attributes as attributes
+from hlo.ir import constants as constants
+from hlo.ir import types as types
+from hlo.ir.chlo import CHLO_OPS as CHLO_OPS
+from hlo.ir.context import make_context as make_context
+from hlo.ir.context import make_lowering_context as make_lowering_context
+from hlo.ir.parsing import parse_module as parse_module
+from hlo.ir.parsing import verify as verify
