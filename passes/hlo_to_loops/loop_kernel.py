@@ -85,7 +85,7 @@ def at_best_width(region: Region, emit: Emit) -> Kernel:
     """Emits with the widest vectors that the region's index maps allow."""
     widest = max((t.type.part_type.bits for t in _all_tensors(region)), default=32)
     lanes = VECTOR_BITS // max(widest, 32)
-    widths = [Width(lanes), Width(0, row_lanes=lanes)]
+    widths = [Width(lanes, row_lanes=lanes), Width(0, row_lanes=lanes)]
     if not has_fold(region):
         widths.insert(1, Width(lanes, gathers=True))
     for width in widths:

@@ -99,9 +99,9 @@ def _may_repeat_initial(reducer: str, initial: ir.Value) -> bool:
     if reducer in IDEMPOTENT:
         return True
     owner = initial.owner
-    if reducer not in IDENTITY or not isinstance(owner, ir.Operation) or owner.name != "hlo.constant":
+    if reducer not in IDENTITY or isinstance(owner, ir.Block) or owner.operation.name != "hlo.constant":
         return False
-    value = ir.constants.splat_value(owner.attributes["value"])
+    value = ir.constants.splat_value(owner.operation.attributes["value"])
     return value is not None and bool(value == IDENTITY[reducer])
 
 

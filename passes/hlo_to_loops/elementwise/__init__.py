@@ -1,4 +1,6 @@
-"""Elementwise ops as straight-line `arith` and `math` text at any vector width (docs/architecture.md)."""
+"""Elementwise ops as straight-line `arith` and `math` text at any vector width
+(docs/architecture.md).
+"""
 
 from __future__ import annotations
 

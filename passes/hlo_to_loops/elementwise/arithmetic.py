@@ -63,8 +63,8 @@ def total_order_key(x: Real) -> Bits:
 def remainder(x: Real, y: Real) -> Real:
     """fmod, exactly: x - y * trunc(x / y) with the sign of x, however large the quotient.
 
-    x / 0 and inf / y are NaN, x / inf is x. A quotient below 2**(p - 3) takes one step, exact as a fused multiply-add;
-    larger ones run in a loop, as many steps as the lane that needs most.
+    x / 0 and inf / y are NaN, x / inf is x. A quotient below 2**(p - 3) takes one step, exact as a
+    fused multiply-add; larger ones run in a loop, as many steps as the lane that needs most.
     """
     dividend, divisor = abs(x), abs(y)
     valid = dividend.is_finite() & (divisor > 0.0)
@@ -86,7 +86,9 @@ def _step(x: Real, modulus: Real, where: Mask) -> Real:
 
 
 def _reduce_far(x: Real, modulus: Real) -> Real:
-    """x mod modulus in steps that each subtract a multiple of modulus * 2**k and take off `width` bits of the quotient."""
+    """x mod modulus in steps that each subtract a multiple of modulus * 2**k and take off `width`
+    bits of the quotient.
+    """
     b, width = x.b, x.mantissa - 4
     least = exponent_of(modulus)
     gap = exponent_of((x > 0.0).real(x, modulus)) - least
@@ -101,7 +103,9 @@ def _reduce_far(x: Real, modulus: Real) -> Real:
 
 
 def _multiply_by_power(x: Real, exponent: Bits) -> Real:
-    """x * 2**exponent, exact, for exponents from 0 to the distance of the least and the largest number."""
+    """x * 2**exponent, exact, for exponents from 0 to the distance of the least and the largest
+    number.
+    """
     for _ in range(2):
         part = exponent.minimum(x.bias)
         x, exponent = x * power_of_two(part), exponent - part
@@ -119,7 +123,9 @@ def _longest(steps: Bits) -> str:
 
 
 def next_after(x: Real, y: Real, type_: ElementType) -> Real:
-    """The value of `type_` next to x in the direction of y; y if they are equal; NaN if either is NaN."""
+    """The value of `type_` next to x in the direction of y; y if they are equal; NaN if either is
+    NaN.
+    """
     pattern, sign_position = pattern_of(x, type_)
     magnitude = pattern & ((1 << sign_position) - 1)
     zero = magnitude.eq(0)
@@ -155,7 +161,8 @@ def from_pattern(pattern: Bits, type_: ElementType) -> Real:
 
 
 def reduce_precision(x: Real, type_: ElementType, exponent_bits: int, mantissa_bits: int) -> Real:
-    """Rounds to a format of fewer bits and back: past its range to infinity, below its normal numbers to zero.
+    """Rounds to a format of fewer bits and back: past its range to infinity, below its normal
+    numbers to zero.
 
     The steps are XLA's, on the bits of `type_` itself.
     """

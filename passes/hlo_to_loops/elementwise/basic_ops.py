@@ -22,7 +22,9 @@ from hlo.passes.hlo_to_loops.elementwise.table import Emitter, elementwise, pred
 Attributes = Mapping[str, Any]
 
 
-def _emit_compare(b: Builder, operands: Sequence[Value], _: ElementType, attributes: Attributes) -> Value:
+def _emit_compare(
+    b: Builder, operands: Sequence[Value], _: ElementType, attributes: Attributes
+) -> Value:
     compare_type = str(attributes.get("compare_type") or "NOTYPE")
     direction = str(attributes["comparison_direction"])
     return comparison.compare(b, direction, compare_type, operands[0], operands[1])
@@ -36,11 +38,15 @@ def _emit_clamp(b: Builder, operands: Sequence[Value], _: ElementType, __: Attri
     return comparison.clamp(b, operands[0], operands[1], operands[2])
 
 
-def _emit_convert(b: Builder, operands: Sequence[Value], type_: ElementType, _: Attributes) -> Value:
+def _emit_convert(
+    b: Builder, operands: Sequence[Value], type_: ElementType, _: Attributes
+) -> Value:
     return convert(b, operands[0], type_)
 
 
-def _emit_complex(b: Builder, operands: Sequence[Value], type_: ElementType, _: Attributes) -> Value:
+def _emit_complex(
+    b: Builder, operands: Sequence[Value], type_: ElementType, _: Attributes
+) -> Value:
     return Value(type_, (operands[0].name, operands[1].name), b.lanes)
 
 
@@ -65,14 +71,18 @@ def _emit_reduce_precision(
     return storage.value_of(type_, arithmetic.reduce_precision(x, type_, bits[0], bits[1]))
 
 
-def _emit_next_after(b: Builder, operands: Sequence[Value], type_: ElementType, _: Attributes) -> Value:
+def _emit_next_after(
+    b: Builder, operands: Sequence[Value], type_: ElementType, _: Attributes
+) -> Value:
     if not type_.is_float:
         raise unsupported("next_after", type_)
     x, y = storage.real(b, operands[0]), storage.real(b, operands[1])
     return storage.value_of(type_, arithmetic.next_after(x, y, type_))
 
 
-def _emit_bitcast_convert(b: Builder, operands: Sequence[Value], type_: ElementType, _: Attributes) -> Value:
+def _emit_bitcast_convert(
+    b: Builder, operands: Sequence[Value], type_: ElementType, _: Attributes
+) -> Value:
     """Of equal widths; of different widths the shape changes and it is no elementwise op."""
     source = operands[0].type
     if source.bits != type_.bits or source.is_complex != type_.is_complex:
@@ -86,7 +96,9 @@ def _emit_bitcast_convert(b: Builder, operands: Sequence[Value], type_: ElementT
     return storage.unpack(b, type_, (stored,))
 
 
-def _emit_abs(b: Builder, operands: Sequence[Value], type_: ElementType, attributes: Attributes) -> Value:
+def _emit_abs(
+    b: Builder, operands: Sequence[Value], type_: ElementType, attributes: Attributes
+) -> Value:
     if operands[0].type.is_complex:
         return storage.value_of(type_, complex_basic.modulus(storage.pair(b, operands[0])))
     return _NONCOMPLEX_ABS(b, operands, type_, attributes)
@@ -104,7 +116,7 @@ def _is_negative_infinity(x: Real) -> Mask:
     return x.eq(float("-inf"))
 
 
-_NONCOMPLEX_ABS = elementwise("abs", real=operator.abs, integer=integers.absolute, exact=True)
+_NONCOMPLEX_ABS = elementwise("abs", real=Real.__abs__, integer=integers.absolute, exact=True)
 
 BASIC_EMITTERS: dict[str, Emitter] = {
     "abs": _emit_abs,
@@ -130,7 +142,11 @@ BASIC_EMITTERS: dict[str, Emitter] = {
     ),
     "remainder": elementwise("remainder", real=arithmetic.remainder, integer=integers.remainder),
     "negate": elementwise(
-        "negate", real=operator.neg, integer=integers.negate, complex_=complex_basic.negate, exact=True
+        "negate",
+        real=Real.__neg__,
+        integer=integers.negate,
+        complex_=complex_basic.negate,
+        exact=True,
     ),
     "sign": elementwise(
         "sign", real=arithmetic.sign, integer=integers.sign, complex_=complex_basic.sign, exact=True
@@ -175,7 +191,9 @@ BASIC_EMITTERS: dict[str, Emitter] = {
     "floor": elementwise("floor", real=arithmetic.floor, exact=True),
     "ceil": elementwise("ceil", real=arithmetic.ceil, exact=True),
     "round_nearest_even": elementwise("round_nearest_even", real=Real.round, exact=True),
-    "round_nearest_afz": elementwise("round_nearest_afz", real=arithmetic.round_nearest_afz, exact=True),
+    "round_nearest_afz": elementwise(
+        "round_nearest_afz", real=arithmetic.round_nearest_afz, exact=True
+    ),
     "is_finite": predicate("is_finite", Real.is_finite),
     "is_inf": predicate("is_inf", Real.is_infinite),
     "is_pos_inf": predicate("is_pos_inf", _is_positive_infinity),

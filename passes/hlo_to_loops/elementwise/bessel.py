@@ -13,5 +13,7 @@ def bessel_i1e(x: Real) -> Real:
     small = magnitude.at_most(8.0)
     near = chebyshev(small, 0.0, 8.0, coefficients.I1E_CHEBYSHEV["f64"]) * small / (small + 1.0)
     beyond = magnitude.at_least(8.0)
-    far = chebyshev(1.0 / beyond, 1e-9, 0.125, coefficients.I1E_FAR_CHEBYSHEV["f64"]) / beyond.sqrt()
+    far = (
+        chebyshev(1.0 / beyond, 1e-9, 0.125, coefficients.I1E_FAR_CHEBYSHEV["f64"]) / beyond.sqrt()
+    )
     return (magnitude <= 8.0).real(near, far).copysign(wide).cast(x.scalar)

@@ -25,9 +25,8 @@ def compare(b: Builder, direction: str, compare_type: str, x: Value, y: Value) -
     Args:
         b: where to emit.
         direction: EQ, NE, LT, LE, GT or GE.
-        compare_type: TOTALORDER orders floats as IEEE 754's totalOrder; any other value leaves it to the element type.
-        x: left operand.
-        y: right operand, of the same element type.
+        compare_type: TOTALORDER orders floats as IEEE 754's totalOrder; any other value leaves it
+        to the element type. x: left operand. y: right operand, of the same element type.
 
     Raises:
         UnsupportedError: for an order of complex values.
@@ -39,7 +38,9 @@ def compare(b: Builder, direction: str, compare_type: str, x: Value, y: Value) -
         left, right = storage.real(b, x), storage.real(b, y)
         if compare_type == "TOTALORDER":
             keys = arithmetic.total_order_key(left), arithmetic.total_order_key(right)
-            return storage.value_of(_BOOL, _compare_integers(keys[0], keys[1], direction, signed=True))
+            return storage.value_of(
+                _BOOL, _compare_integers(keys[0], keys[1], direction, signed=True)
+            )
         return storage.value_of(_BOOL, left.compare(_FLOAT_PREDICATES[direction], right))
     if type_.kind is Kind.BOOL:
         i1 = Bits(b, x.name, "i1"), Bits(b, y.name, "i1")
@@ -51,7 +52,8 @@ def compare(b: Builder, direction: str, compare_type: str, x: Value, y: Value) -
 def _compare_complex(b: Builder, direction: str, x: Value, y: Value) -> Mask:
     if direction not in ("EQ", "NE"):
         raise UnsupportedError(
-            f"complex values have no order: expected direction EQ or NE, found {direction}", op="hlo.compare"
+            f"complex values have no order: expected direction EQ or NE, found {direction}",
+            op="hlo.compare",
         )
     (x_re, x_im), (y_re, y_im) = storage.pair(b, x), storage.pair(b, y)
     if direction == "EQ":
@@ -70,7 +72,9 @@ def select(b: Builder, pred: Value, on_true: Value, on_false: Value) -> Value:
     """`on_true` where `pred` (i1) holds, `on_false` elsewhere; of any element type."""
     condition, type_ = storage.mask(b, pred), on_true.type
     if type_.kind is Kind.BOOL:
-        return storage.value_of(type_, condition.mask(storage.mask(b, on_true), storage.mask(b, on_false)))
+        return storage.value_of(
+            type_, condition.mask(storage.mask(b, on_true), storage.mask(b, on_false))
+        )
     if type_.is_integer:
         chosen = condition.bits(storage.bits(b, on_true), storage.bits(b, on_false))
         return storage.value_of(type_, chosen)

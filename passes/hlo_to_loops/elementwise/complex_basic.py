@@ -27,7 +27,9 @@ def multiply(x: Pair, y: Pair) -> Pair:
 
 
 def square(x: Pair) -> Pair:
-    """Factored, so that equal huge parts give 0 and not inf - inf; an infinite part alone stays infinite."""
+    """Factored, so that equal huge parts give 0 and not inf - inf; an infinite part alone stays
+    infinite.
+    """
     product = x[0] * x[1]
     factored = (x[0] - x[1]) * (x[0] + x[1])
     both = abs(x[0]).eq(abs(x[1])) & x[0].is_finite()
@@ -54,7 +56,9 @@ def modulus(x: Pair) -> Real:
 
 
 def normalise(x: Pair) -> tuple[Pair, Bits]:
-    """x * 2**-e with the larger part in [1, 2), and e; NaN, infinities and zero are kept, with e = 0."""
+    """x * 2**-e with the larger part in [1, 2), and e; NaN, infinities and zero are kept, with e =
+    0.
+    """
     larger = abs(x[0]).at_least(abs(x[1]))
     usual = (larger > 0.0) & larger.is_finite()
     exponent = exponent_of(usual.real(larger, 1.0))
@@ -78,7 +82,9 @@ def sum_of_products(a: Real, b: Real, c: Real, d: Real) -> Real:
 
 
 def divide(x: Pair, y: Pair) -> Pair:
-    """x / y, with the infinities and zeros of C99 Annex G.5.1: finite / 0 is infinite, finite / inf is zero."""
+    """x / y, with the infinities and zeros of C99 Annex G.5.1: finite / 0 is infinite, finite / inf
+    is zero.
+    """
     re, im = _divide_single(x, y) if not x[0].is_double else _divide_double(x, y)
     return _recover(x, y, (re, im))
 
@@ -111,7 +117,9 @@ def _recover(x: Pair, y: Pair, quotient: Pair) -> Pair:
     zero_divisor = c.eq(0.0) & d.eq(0.0) & ~(a.is_nan() & b.is_nan())
     pole = infinity.copysign(c)
     infinite_x = (a.is_infinite() | b.is_infinite()) & c.is_finite() & d.is_finite()
-    a_box, b_box, c_box, d_box = (v.is_infinite().real(v.lift(1.0), 0.0).copysign(v) for v in (a, b, c, d))
+    a_box, b_box, c_box, d_box = (
+        v.is_infinite().real(v.lift(1.0), 0.0).copysign(v) for v in (a, b, c, d)
+    )
     infinite_y = (c.is_infinite() | d.is_infinite()) & a.is_finite() & b.is_finite()
     for_y = (a * c_box + b * d_box) * 0.0, (b * c_box - a * d_box) * 0.0
     for_x = infinity * (a_box * c + b_box * d), infinity * (b_box * c - a_box * d)

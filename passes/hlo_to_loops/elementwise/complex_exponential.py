@@ -1,6 +1,7 @@
 """exp, the circular and the hyperbolic functions of complex numbers.
 
-Parts are `f64`: complex<f32> is widened, which also covers most of what follows. Infinite and NaN parts follow C99 Annex G.
+Parts are `f64`: complex<f32> is widened, which also covers most of what follows. Infinite and NaN
+parts follow C99 Annex G.
 """
 
 from __future__ import annotations
@@ -99,7 +100,9 @@ def cosh(z: Pair) -> Pair:
 
 
 def tanh(z: Pair) -> Pair:
-    """Kahan, "Branch cuts for complex elementary functions" (1987): from tan y and sinh x, and its limit for large x."""
+    """Kahan, "Branch cuts for complex elementary functions" (1987): from tan y and sinh x, and its
+    limit for large x.
+    """
     x, y = z
     magnitude = abs(x)
     small = magnitude.at_most(22.0).copysign(x)

@@ -1,7 +1,8 @@
 """Inverse circular and hyperbolic functions of complex numbers; parts are `f64`.
 
 Kahan, "Branch cuts for complex elementary functions, or much ado about nothing's sign bit" (1987): his formulas have
-no cancellation, as each root is computed to full precision; limits for huge arguments are taken apart.
+no cancellation, as each root is computed to full precision; limits for huge arguments are taken
+apart.
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ def asinh(z: Pair) -> Pair:
 
 
 def atanh(z: Pair) -> Pair:
-    """log1p(4x / ((1 - x)**2 + y**2)) / 4 + i atan2(2y, 1 - x**2 - y**2) / 2, for |x|, with the sign of x."""
+    """log1p(4x / ((1 - x)**2 + y**2)) / 4 + i atan2(2y, 1 - x**2 - y**2) / 2, for |x|, with the
+    sign of x.
+    """
     bounded, huge = _bounded(z)
     x, y = abs(bounded[0]), bounded[1]
     gap = 1.0 - x

@@ -14,7 +14,9 @@ _LN_2 = 0.6931471805599453
 
 
 def square_minus_one(excess: Real, other: Real) -> Real:
-    """(1 + excess)**2 + other**2 - 1 = 2 excess + excess**2 + other**2, nearly free of cancellation."""
+    """(1 + excess)**2 + other**2 - 1 = 2 excess + excess**2 + other**2, nearly free of
+    cancellation.
+    """
     first, first_error = two_product(excess, excess)
     second, second_error = two_product(other, other)
     total, error = two_sum(excess + excess, second)

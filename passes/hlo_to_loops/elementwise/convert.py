@@ -1,4 +1,6 @@
-"""`hlo.convert`: any element type to any other, rounded once; floats saturate to integers and NaN becomes 0."""
+"""`hlo.convert`: any element type to any other, rounded once; floats saturate to integers and NaN
+becomes 0.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ _F32 = element_type("f32")
 
 
 def convert(b: Builder, value: Value, to: ElementType) -> Value:
-    """`value` as element type `to`, by the rules of the StableHLO specification and of XLA where it leaves a choice.
+    """`value` as element type `to`, by the rules of the StableHLO specification and of XLA where it
+    leaves a choice.
 
     Complex to real drops the imaginary part; to bool means "is not zero"; integers wrap among themselves; a float goes
     to an integer type toward zero, saturated, NaN to 0; every rounding is to nearest even, once.
@@ -80,7 +83,8 @@ def saturate(x: Real, to: ElementType) -> Bits:
 
 
 def _to_register(x: Real, to: ElementType) -> str:
-    # Through a signed wider integer where there is one: x86 converts to unsigned and to bytes only in several steps.
+    # Through a signed wider integer where there is one: x86 converts to unsigned and to bytes only
+    # in several steps.
     if to.bits < 32:
         return x.to_integer("i32").cast(to.register).name
     return x.to_integer(to.register, to.is_signed).name

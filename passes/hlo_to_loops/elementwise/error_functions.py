@@ -9,6 +9,7 @@ from hlo.passes.hlo_to_loops.elementwise.numeric import (
     Real,
     chebyshev,
     polynomial,
+    rarely,
     two_product,
 )
 
@@ -50,7 +51,8 @@ def erfc(x: Real) -> Real:
 
 
 def erf_inv(x: Real) -> Real:
-    """x times a function of w = -log(1 - x**2), by pieces in w or its root; infinite at 1, NaN above.
+    """x times a function of w = -log(1 - x**2), by pieces in w or its root; infinite at 1, NaN
+    above.
 
     The pieces follow Giles, "Approximating the erfinv function" (2012).
     """
@@ -65,13 +67,23 @@ def erf_inv(x: Real) -> Real:
 
 def _erf_inv_single(w: Real) -> Real:
     near = polynomial(w - 2.5, coefficients.ERF_INV_NEAR["f32"])
-    tail = polynomial(w.sqrt() - 3.0, coefficients.ERF_INV_TAIL["f32"])
-    return (w < 5.0).real(near, tail)
+    beyond = w >= 5.0
+
+    def tail() -> list[Real]:
+        root = polynomial(w.sqrt() - 3.0, coefficients.ERF_INV_TAIL["f32"])
+        return [beyond.real(root, near)]
+
+    return rarely(beyond, [near], tail)[0]
 
 
 def _erf_inv_double(w: Real) -> Real:
-    root = w.sqrt()
     near = chebyshev(w, 0.0, 6.25, coefficients.ERF_INV_CHEBYSHEV["f64"])
-    middle = chebyshev(root, 2.5, 4.0, coefficients.ERF_INV_MIDDLE_CHEBYSHEV["f64"])
-    far = chebyshev(root, 4.0, 6.1, coefficients.ERF_INV_FAR_CHEBYSHEV["f64"])
-    return (w < 6.25).real(near, (w < 16.0).real(middle, far))
+    beyond = w >= 6.25
+
+    def tail() -> list[Real]:
+        root = w.sqrt()
+        middle = chebyshev(root, 2.5, 4.0, coefficients.ERF_INV_MIDDLE_CHEBYSHEV["f64"])
+        far = chebyshev(root, 4.0, 6.1, coefficients.ERF_INV_FAR_CHEBYSHEV["f64"])
+        return [beyond.real((w < 16.0).real(middle, far), near)]
+
+    return rarely(beyond, [near], tail)[0]

@@ -1,4 +1,6 @@
-"""exp and its kin: Cody-Waite reduction by multiples of log 2 and a polynomial; exact limits, subnormal results kept."""
+"""exp and its kin: Cody-Waite reduction by multiples of log 2 and a polynomial; exact limits,
+subnormal results kept.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ _EXPM1_RANGE = {"f32": (-18.0, 88.75), "f64": (-39.0, 709.8)}
 def nearest_integer(x: Real) -> tuple[Real, Bits]:
     """x rounded to an integer, as a float and as bits, for |x| below 2**(p - 2).
 
-    By a constant whose unit is 1: a conversion would be undefined on NaN, which here gives NaN and arbitrary bits.
+    By a constant whose unit is 1: a conversion would be undefined on NaN, which here gives NaN and
+    arbitrary bits.
     """
     magic = 1.5 * 2.0**x.mantissa
     shifted = x + magic

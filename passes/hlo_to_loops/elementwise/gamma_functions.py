@@ -9,6 +9,7 @@ from hlo.passes.hlo_to_loops.elementwise.numeric import (
     Mask,
     Real,
     polynomial,
+    rarely,
     two_sum,
 )
 from hlo.passes.hlo_to_loops.elementwise.roots_and_powers import power
@@ -61,15 +62,15 @@ def _lgamma_positive(x: Real) -> Real:
         low = above.real(low - 1.0, low)
         product = above.real(product * low, product)
     below = low < 1.0
-    product = below.real(low, product)
-    steps = log(product)
-    near = _lgamma_unit(below.real(low + 1.0, low)) + below.real(-steps, steps)
-    high = x.at_least(8.0)
+    far = x > 8.0
+    high = far.real(x, 8.0)
+    logarithm = log(far.real(high, below.real(low, product)))
+    near = _lgamma_unit(below.real(low + 1.0, low)) + below.real(-logarithm, logarithm)
     inverse = 1.0 / high
     series = polynomial(inverse * inverse, _STIRLING) * inverse
     # (x - 1/2) (log x - 1) never overflows before the result does.
-    far = (high - 0.5) * (log(high) - 1.0) + (series + (_HALF_LOG_2_PI - 0.5))
-    return (x < 8.0).real(near, far)
+    stirling = (high - 0.5) * (logarithm - 1.0) + (series + (_HALF_LOG_2_PI - 0.5))
+    return far.real(stirling, near)
 
 
 def _fraction(x: Real) -> Real:
@@ -80,47 +81,54 @@ def _fraction(x: Real) -> Real:
 def lgamma(x: Real) -> Real:
     """log |gamma(x)|; infinite at the poles 0, -1, -2, ... and at both infinities."""
     wide = x.cast("f64")
-    negative = wide < 0.0
     magnitude = abs(wide)
     positive = _lgamma_positive(magnitude)
-    sine = abs(sin(_fraction(wide) * _PI))
-    # gamma(x) gamma(-x) = -pi / (x sin(pi x))
-    reflected = log(_PI / (magnitude * sine)) - positive
-    # Next to zero both are -log |x|, and the product above would underflow.
-    result = (negative & (magnitude > 2.0**-60)).real(reflected, positive)
-    whole = negative & wide.round().eq(wide)
-    result = (whole | wide.is_infinite() | wide.eq(0.0)).real(float("inf"), result)
+    # Next to zero both are -log |x|, and the product below would underflow.
+    negative = (wide < 0.0) & (magnitude > 2.0**-60)
+
+    def reflect() -> list[Real]:
+        # gamma(x) gamma(-x) = -pi / (x sin(pi x))
+        sine = abs(sin(_fraction(wide) * _PI))
+        return [negative.real(log(_PI / (magnitude * sine)) - positive, positive)]
+
+    (result,) = rarely(negative, [positive], reflect)
+    whole = (wide <= 0.0) & wide.round().eq(wide)
+    result = (whole | wide.is_infinite()).real(float("inf"), result)
     return result.cast(x.scalar)
 
 
 def digamma(x: Real) -> Real:
-    """The derivative of lgamma: steps of one up to 10, then the asymptotic series; reflection below 1/2.
+    """The derivative of lgamma: steps of one up to 10, then the asymptotic series; reflection below
+    1/2.
 
     NaN at the poles 0, -1, -2, ..., as XLA has it.
     """
     wide = x.cast("f64")
-    reflect = wide < 0.5
-    argument = reflect.real(1.0 - wide, wide)
-    numerator, denominator = argument.lift(0.0), argument.lift(1.0)
+    left = wide < 0.5
+    right = _digamma_positive(left.real(1.0 - wide, wide))
+
+    def reflect() -> list[Real]:
+        fraction = _fraction(wide)
+        angle = (left & fraction.ne(0.0)).real(fraction, 0.25) * _PI
+        return [left.real(right - _PI / tan(angle), right)]
+
+    (result,) = rarely(left, [right], reflect)
+    undefined = (wide <= 0.0) & _fraction(wide).eq(0.0) | wide.eq(float("-inf"))
+    return undefined.real(float("nan"), result).cast(x.scalar)
+
+
+def _digamma_positive(x: Real) -> Real:
+    numerator, denominator = x.lift(0.0), x.lift(1.0)
     for _ in range(10):
-        below = argument < 10.0
-        # sum of 1 / argument as one fraction
-        numerator = below.real(numerator.fma(argument, denominator), numerator)
-        denominator = below.real(denominator * argument, denominator)
-        argument = below.real(argument + 1.0, argument)
-    inverse = 1.0 / argument
+        below = x < 10.0
+        # The sum of 1 / x as one fraction.
+        numerator = below.real(numerator.fma(x, denominator), numerator)
+        denominator = below.real(denominator * x, denominator)
+        x = below.real(x + 1.0, x)
+    inverse = 1.0 / x
     square = inverse * inverse
     series = square * polynomial(square, _DIGAMMA)
-    result = log(argument) - 0.5 * inverse - series - numerator / denominator
-    fraction = _fraction(wide)
-    steep = reflect & wide.ne(0.0)
-    safe = (steep & fraction.ne(0.0)).real(fraction, 0.25)
-    reflected = result - _PI / tan(safe * _PI)
-    result = reflect.real(reflected, result)
-    at_pole = (wide <= 0.0) & fraction.eq(0.0)
-    result = at_pole.real(float("nan"), result)
-    result = wide.eq(float("-inf")).real(float("nan"), result)
-    return result.cast(x.scalar)
+    return log(x) - 0.5 * inverse - series - numerator / denominator
 
 
 def _zeta_sum(s: Real, q: Real) -> tuple[Real, Real, Real]:
@@ -139,7 +147,8 @@ def _zeta_sum(s: Real, q: Real) -> tuple[Real, Real, Real]:
 def zeta(x: Real, q: Real) -> Real:
     """The Hurwitz zeta function, sum of (q + k)**-x over k, by Euler-Maclaurin summation.
 
-    inf at x = 1 and at q = 0, -1, -2, ... for even x; NaN for x below 1, and for q below 0 where x is not an even integer.
+    inf at x = 1 and at q = 0, -1, -2, ... for even x; NaN for x below 1, and for q below 0 where x
+    is not an even integer.
     """
     s, a = x.cast("f64"), q.cast("f64")
     total, rest, base = _zeta_sum(s, a)
@@ -169,7 +178,9 @@ def _zeta_limits(s: Real, q: Real, regular: Real) -> Real:
 
 
 def polygamma(n: Real, x: Real) -> Real:
-    """The n-th derivative of digamma: (-1)**(n + 1) n! zeta(n + 1, x); NaN for n negative or not an integer."""
+    """The n-th derivative of digamma: (-1)**(n + 1) n! zeta(n + 1, x); NaN for n negative or not an
+    integer.
+    """
     order, wide = n.cast("f64"), x.cast("f64")
     valid = (order >= 0.0) & order.unary("math.floor").eq(order)
     following = order + 1.0

@@ -1,4 +1,6 @@
-"""Integer arithmetic: two's complement that wraps, with XLA's results where the machine's are undefined."""
+"""Integer arithmetic: two's complement that wraps, with XLA's results where the machine's are
+undefined.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def sign(x: Bits, type_: ElementType) -> Bits:
 
 
 def _guarded(x: Bits, y: Bits, type_: ElementType) -> tuple[Bits, Mask]:
-    """A divisor that is neither 0 nor overflows (1 instead, which gives the wrapped result), and where it was 0."""
+    """A divisor that is neither 0 nor overflows (1 instead, which gives the wrapped result), and
+    where it was 0.
+    """
     zero = y.eq(0)
     unsafe = zero | (x.eq(_least(type_)) & y.eq(-1)) if type_.is_signed else zero
     return unsafe.bits(1, y), zero
@@ -47,9 +51,9 @@ def _guarded(x: Bits, y: Bits, type_: ElementType) -> tuple[Bits, Mask]:
 def _quotient(x: Bits, y: Bits, type_: ElementType) -> Bits:
     """x / y toward zero for a guarded y.
 
-    Vectors of up to 32 bits divide as floats, for which there are vector instructions: the fraction of a quotient of
-    n-bit integers is at least 2**-n of it away from the next integer, so a division in more than n bits of precision
-    never rounds up to it.
+    Vectors of up to 32 bits divide as floats, for which there are vector instructions: the fraction
+    of a quotient of n-bit integers is at least 2**-n of it away from the next integer, so a
+    division in more than n bits of precision never rounds up to it.
     """
     if not x.b.lanes or type_.bits > 32:
         return x.op("divsi" if type_.is_signed else "divui", y)
@@ -129,7 +133,9 @@ def count_leading_zeros(x: Bits, type_: ElementType) -> Bits:
 
 
 def power(x: Bits, exponent: Bits, type_: ElementType) -> Bits:
-    """x ** exponent, wrapped, by squaring; for negative exponents 1 and -1 keep their powers and all else gives 0."""
+    """x ** exponent, wrapped, by squaring; for negative exponents 1 and -1 keep their powers and
+    all else gives 0.
+    """
     b = x.b
     mlir_type = b.type_of(x.scalar)
     one = x.lift(1)

@@ -43,7 +43,9 @@ def atan(x: Real) -> Real:
 
 
 def atan2(y: Real, x: Real) -> Real:
-    """The angle of (x, y) in [-pi, pi], with the signs of zeros and the diagonals of infinities as IEEE 754 has them."""
+    """The angle of (x, y) in [-pi, pi], with the signs of zeros and the diagonals of infinities as
+    IEEE 754 has them.
+    """
     rise, run = abs(y), abs(x)
     steep = rise > run
     larger, smaller = steep.real(rise, run), steep.real(run, rise)
@@ -69,7 +71,11 @@ def _asin_reduced(magnitude: Real) -> tuple[Real, Real, Mask]:
     missing = (-root).fma(root, square)
     safe = (root > 0.0).real(root, 1.0)
     correction = far.real(missing / (safe + safe), 0.0)
-    return root, (root * square).fma(polynomial(square, coefficients.ASIN[root.scalar]), correction), far
+    return (
+        root,
+        (root * square).fma(polynomial(square, coefficients.ASIN[root.scalar]), correction),
+        far,
+    )
 
 
 def _minus(high: float, low: float, large: Real, small: Real) -> Real:

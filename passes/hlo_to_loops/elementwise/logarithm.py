@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from hlo.passes.hlo_to_loops.elementwise import coefficients
-from hlo.passes.hlo_to_loops.elementwise.numeric import Bits, Pair, Real, polynomial
+from hlo.passes.hlo_to_loops.elementwise.numeric import (
+    Bits,
+    Mask,
+    Pair,
+    Real,
+    polynomial,
+)
 
 _LOG_2 = {
     "f32": (0.693359375, -2.12194440e-4),
@@ -32,7 +38,9 @@ def small_to_real(exponent: Bits, like: Real) -> Real:
 
 
 def _log_parts(fraction: Real, correction: Real | None) -> Pair:
-    """log(1 + fraction + correction) as (large, small) for fraction in [sqrt(1/2) - 1, sqrt(2) - 1]."""
+    """log(1 + fraction + correction) as (large, small) for fraction in [sqrt(1/2) - 1, sqrt(2) -
+    1].
+    """
     half_square = fraction * fraction * 0.5
     if not fraction.is_double:
         series = polynomial(fraction, coefficients.LOG_DIRECT["f32"])
@@ -53,41 +61,57 @@ def _combine(parts: Pair, exponent: Real) -> Real:
 
 def log(x: Real, correction: Real | None = None) -> Real:
     """log(x + correction); -inf at 0, NaN below; `correction` is below the unit of x."""
-    usual = (x > 0.0) & (x < float("inf"))
-    mantissa, exponent = split(usual.real(x, 1.0))
-    low = None if correction is None else usual.real(correction / x, 0.0)
+    mantissa, exponent = split(x)
+    low = None if correction is None else correction / x
     result = _combine(_log_parts(mantissa - 1.0, low), small_to_real(exponent, x))
     special = x.eq(0.0).real(float("-inf"), (x < 0.0).real(float("nan"), x))
-    return usual.real(result, special)
+    return ((x > 0.0) & (x < float("inf"))).real(result, special)
+
+
+def _one_plus(x: Real) -> Pair:
+    """1 + x exactly, as (rounded sum, error)."""
+    total = x + 1.0
+    lost = (x >= 1.0).real(1.0 - (total - x), x - (total - 1.0))
+    return total, lost
 
 
 def log1p(x: Real) -> Real:
     """log(1 + x); -inf at -1, NaN below; keeps -0."""
-    total = x + 1.0
-    lost = (x >= 1.0).real(1.0 - (total - x), x - (total - 1.0))
-    result = log(total, (total < float("inf")).real(lost, 0.0))
+    total, lost = _one_plus(x)
     # 1 + x rounds to 1: the logarithm is x to the last bit.
-    return total.eq(1.0).real(x, result)
+    return total.eq(1.0).real(x, log(total, lost))
+
+
+def _log1p_or_log_twice(x: Real, magnitude: Real, large: Mask) -> Real:
+    """log(2 magnitude) where `large` holds, log1p(x) elsewhere, by one logarithm."""
+    total, lost = _one_plus(x)
+    result = log(large.real(magnitude, total), large.real(0.0, lost))
+    result = large.real(result + _LN_2, result)
+    return (total.eq(1.0) & ~large).real(x, result)
+
+
+def _bound(x: Real) -> float:
+    """From here on, x**2 + 1 and x**2 - 1 are x**2."""
+    return 2.0 ** (x.mantissa // 2 + 3)
 
 
 def asinh(x: Real) -> Real:
-    """log1p(a + a**2 / (1 + sqrt(a**2 + 1))) for a = |x|, with the sign of x; log(a) + log(2) where a**2 is no better."""
+    """log1p(a + a**2 / (1 + sqrt(a**2 + 1))) for a = |x|, with the sign of x; log(2a) where that is
+    no better.
+    """
     magnitude = abs(x)
-    large = 2.0 ** (x.mantissa // 2 + 3)
-    bounded = magnitude.at_most(large)
+    bounded = magnitude.at_most(_bound(x))
     square = bounded * bounded
-    near = log1p(bounded + square / ((square + 1.0).sqrt() + 1.0))
-    far = log(magnitude.at_least(large)) + _LN_2
-    return (magnitude > large).real(far, near).copysign(x)
+    argument = bounded + square / ((square + 1.0).sqrt() + 1.0)
+    return _log1p_or_log_twice(argument, magnitude, magnitude > _bound(x)).copysign(x)
 
 
 def acosh(x: Real) -> Real:
-    """log1p(t + sqrt(2t + t**2)) for t = x - 1; NaN below 1."""
-    large = 2.0 ** (x.mantissa // 2 + 3)
-    rest = x.at_most(large) - 1.0
-    near = log1p(rest + rest.fma(rest, rest + rest).sqrt())
-    far = log(x.at_least(large)) + _LN_2
-    return (x < 1.0).real(float("nan"), (x > large).real(far, near))
+    """log1p(t + sqrt(2t + t**2)) for t = x - 1; log(2x) where that is no better; NaN below 1."""
+    rest = x.at_most(_bound(x)) - 1.0
+    argument = rest + rest.fma(rest, rest + rest).sqrt()
+    result = _log1p_or_log_twice(argument, x, x > _bound(x))
+    return (x < 1.0).real(float("nan"), result)
 
 
 def atanh(x: Real) -> Real:

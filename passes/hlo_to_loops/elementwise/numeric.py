@@ -1,7 +1,8 @@
 """Typed arithmetic on kernel SSA values, written with Python operators.
 
-`Real`, `Bits` and `Mask` wrap one SSA name each, a scalar or a vector of the builder's current width, so that an
-algorithm reads as its formula and is emitted as `arith` and `math` text. No fast-math flag is ever set.
+`Real`, `Bits` and `Mask` wrap one SSA name each, a scalar or a vector of the builder's current
+width, so that an algorithm reads as its formula and is emitted as `arith` and `math` text. No fast-
+math flag is ever set.
 """
 
 from __future__ import annotations
@@ -49,13 +50,17 @@ class Mask:
         """`on_true` in the lanes that hold, `on_false` in the others; one of them must be a `Real`."""
         model = on_true if isinstance(on_true, Real) else on_false
         assert isinstance(model, Real)
-        return model.of(self._select(model.lift(on_true).name, model.lift(on_false).name, model.scalar))
+        return model.of(
+            self._select(model.lift(on_true).name, model.lift(on_false).name, model.scalar)
+        )
 
     def bits(self, on_true: Bits | int, on_false: Bits | int) -> Bits:
         """As `real`, on integers."""
         model = on_true if isinstance(on_true, Bits) else on_false
         assert isinstance(model, Bits)
-        return model.of(self._select(model.lift(on_true).name, model.lift(on_false).name, model.scalar))
+        return model.of(
+            self._select(model.lift(on_true).name, model.lift(on_false).name, model.scalar)
+        )
 
     def mask(self, on_true: Mask, on_false: Mask) -> Mask:
         """As `real`, on truth values."""
@@ -366,7 +371,9 @@ def polynomial(x: Real, coefficients: Sequence[float]) -> Real:
 
 
 def chebyshev(x: Real, low: float, high: float, coefficients: Sequence[float]) -> Real:
-    """sum of coefficients[k] * T_k(t), t = x mapped from [low, high] to [-1, 1], by Clenshaw's recurrence."""
+    """sum of coefficients[k] * T_k(t), t = x mapped from [low, high] to [-1, 1], by Clenshaw's
+    recurrence.
+    """
     position = x.fma(2.0 / (high - low), -(high + low) / (high - low))
     double = position + position
     current, previous = x.lift(coefficients[-1]), x.lift(0.0)

@@ -1,13 +1,14 @@
 """Reduction of any angle to a fraction of pi, exact for huge arguments.
 
-Common arguments take a three-part Cody-Waite reduction. Larger ones multiply the significand by a window of the bits of
-1 / (2 pi) in integers (Payne and Hanik, "Radian reduction for trigonometric functions", 1983), under a branch that no
-vector of common arguments takes.
+Common arguments take a three-part Cody-Waite reduction. Larger ones multiply the significand by a
+window of the bits of 1 / (2 pi) in integers (Payne and Hanik, "Radian reduction for trigonometric
+functions", 1983), under a branch that no vector of common arguments takes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from hlo.passes.hlo_to_loops.elementwise.exponential import nearest_integer
 from hlo.passes.hlo_to_loops.elementwise.numeric import (
@@ -21,12 +22,48 @@ from hlo.passes.hlo_to_loops.elementwise.numeric import (
 
 # The bits of 1 / (2 pi) in words of 32; the point is after the second.
 _TURN_WORDS = (
-    0, 0,
-    0x28BE60DB, 0x9391054A, 0x7F09D5F4, 0x7D4D3770, 0x36D8A566, 0x4F10E410, 0x7F9458EA, 0xF7AEF158,
-    0x6DC91B8E, 0x909374B8, 0x01924BBA, 0x82746487, 0x3F877AC7, 0x2C4A69CF, 0xBA208D7D, 0x4BAED121,
-    0x3A671C09, 0xAD17DF90, 0x4E64758E, 0x60D4CE7D, 0x272117E2, 0xEF7E4A0E, 0xC7FE25FF, 0xF7816603,
-    0xFBCBC462, 0xD6829B47, 0xDB4D9FB3, 0xC9F2C26D, 0xD3D18FD9, 0xA797FA8B, 0x5D49EEB1, 0xFAF97C5E,
-    0xCF41CE7D, 0xE294A4BA, 0x9AFED7EC, 0x47E35742, 0x1580CC11, 0xBF1EDAEA, 0xFC33EF08, 0x26BD0D87,
+    0,
+    0,
+    0x28BE60DB,
+    0x9391054A,
+    0x7F09D5F4,
+    0x7D4D3770,
+    0x36D8A566,
+    0x4F10E410,
+    0x7F9458EA,
+    0xF7AEF158,
+    0x6DC91B8E,
+    0x909374B8,
+    0x01924BBA,
+    0x82746487,
+    0x3F877AC7,
+    0x2C4A69CF,
+    0xBA208D7D,
+    0x4BAED121,
+    0x3A671C09,
+    0xAD17DF90,
+    0x4E64758E,
+    0x60D4CE7D,
+    0x272117E2,
+    0xEF7E4A0E,
+    0xC7FE25FF,
+    0xF7816603,
+    0xFBCBC462,
+    0xD6829B47,
+    0xDB4D9FB3,
+    0xC9F2C26D,
+    0xD3D18FD9,
+    0xA797FA8B,
+    0x5D49EEB1,
+    0xFAF97C5E,
+    0xCF41CE7D,
+    0xE294A4BA,
+    0x9AFED7EC,
+    0x47E35742,
+    0x1580CC11,
+    0xBF1EDAEA,
+    0xFC33EF08,
+    0x26BD0D87,
 )
 # pi in parts, each the nearest to what the ones before leave.
 _PI = {
@@ -87,7 +124,10 @@ def _words(start: Bits, count: int) -> list[Bits]:
         level = 0
         while len(options) > 1:
             bit = (index & (1 << level)).ne(0)
-            pairs = [(options[i], options[min(i + 1, len(options) - 1)]) for i in range(0, len(options), 2)]
+            pairs = [
+                (options[i], options[min(i + 1, len(options) - 1)])
+                for i in range(0, len(options), 2)
+            ]
             options = [bit.bits(odd, even) for even, odd in pairs]
             level += 1
         selected.append(options[0])
@@ -95,7 +135,8 @@ def _words(start: Bits, count: int) -> list[Bits]:
 
 
 def _window(x: Real, count: int) -> tuple[list[Bits], Bits]:
-    """(words, significand) such that significand * 0.words is x / (2 pi) modulo 1, for x of at least 1.
+    """(words, significand) such that significand * 0.words is x / (2 pi) modulo 1, for x of at
+    least 1.
 
     Words are below 2**32 in `i64`; the product must be taken modulo 1.
     """
@@ -107,7 +148,7 @@ def _window(x: Real, count: int) -> tuple[list[Bits], Bits]:
     words = _words(exponent.shr(5), count + 1)
     offset = (exponent & 31).cast("i64")
     shifted: list[Bits] = []
-    for left, right in zip(words, words[1:], strict=False):
+    for left, right in pairwise(words):
         both = (left << 32) | right
         shifted.append((both << offset).shr(32))
     return shifted, significand.cast("i64", signed=False)

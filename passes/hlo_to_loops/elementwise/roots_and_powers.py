@@ -46,7 +46,9 @@ def _is_integer(x: Real) -> Mask:
 
 
 def power(x: Real, y: Real) -> Real:
-    """x**y with the special cases of IEEE 754 pow: 1 for y = 0 or x = 1, NaN for negative x and fractional y."""
+    """x**y with the special cases of IEEE 754 pow: 1 for y = 0 or x = 1, NaN for negative x and
+    fractional y.
+    """
     magnitude = abs(x)
     result = _power_single(magnitude, y) if not x.is_double else _power_double(magnitude, y)
     integral = _is_integer(y)
@@ -114,7 +116,8 @@ def _power_double(magnitude: Real, y: Real) -> Real:
     high, rest = fast_two_sum(exponent, high)
     low = low + rest
     high, low = fast_two_sum(high, low)
-    # Far larger exponents overflow or vanish just as well, and stay clear of inf - inf; x = 1 is set apart.
+    # Far larger exponents overflow or vanish just as well, and stay clear of inf - inf; x = 1 is
+    # set apart.
     bounded = y.at_most(2.0**80).at_least(-(2.0**80))
     product, error = two_product(high, bounded)
     error = error + low * bounded

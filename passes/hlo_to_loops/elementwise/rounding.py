@@ -25,7 +25,9 @@ def largest_finite(format_: FloatFormat) -> float:
 
 
 def round_to(x: Real, type_: ElementType) -> Real:
-    """Rounds an `f32` (or `f64`) register to the precision and range of `type_`, as `f32` or its own register."""
+    """Rounds an `f32` (or `f64`) register to the precision and range of `type_`, as `f32` or its
+    own register.
+    """
     if type_.register == "f64":
         return x
     if x.is_double:
@@ -42,7 +44,8 @@ def round_to(x: Real, type_: ElementType) -> Real:
 
 
 def to_odd_single(x: Real) -> Real:
-    """`f64` to `f32` rounding to odd, so that a second rounding to a narrower format is the only one that counts.
+    """`f64` to `f32` rounding to odd, so that a second rounding to a narrower format is the only
+    one that counts.
 
     Boldo and Melquiond, "When double rounding is odd" (2004).
     """
@@ -73,7 +76,9 @@ def _round_power_of_two(x: Real) -> Real:
 
 
 def _round_small(x: Real, format_: FloatFormat) -> Real:
-    """f8, f6 and f4 formats: adds and subtracts a power of two whose unit is the format's unit at |x|."""
+    """f8, f6 and f4 formats: adds and subtracts a power of two whose unit is the format's unit at
+    |x|.
+    """
     largest = largest_finite(format_)
     magnitude = abs(x).at_most(4.0 * largest)
     smallest_exponent = 1 - format_.bias + _F32_BIAS

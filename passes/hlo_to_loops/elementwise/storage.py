@@ -39,7 +39,9 @@ def value_of(type_: ElementType, *registers: Real | Bits | Mask) -> Value:
 
 
 def unpack(b: Builder, type_: ElementType, raw: Sequence[str]) -> Value:
-    """Registers from memory: `raw` has one SSA value of MLIR type `type_.memory` at the current width, two if complex."""
+    """Registers from memory: `raw` has one SSA value of MLIR type `type_.memory` at the current
+    width, two if complex.
+    """
     if type_.kind is Kind.BOOL:
         return value_of(type_, Bits(b, raw[0], "i8").ne(0))
     if type_.kind is Kind.FLOAT and type_.memory != type_.register:
@@ -55,7 +57,9 @@ def unpack(b: Builder, type_: ElementType, raw: Sequence[str]) -> Value:
 
 
 def pack(b: Builder, value: Value) -> tuple[str, ...]:
-    """The SSA values to store for `value`, of MLIR type `value.type.memory`: one, or two if complex."""
+    """The SSA values to store for `value`, of MLIR type `value.type.memory`: one, or two if
+    complex.
+    """
     type_ = value.type
     if type_.kind is Kind.BOOL:
         return (Bits(b, "", "i8").from_mask(mask(b, value)).name,)
@@ -70,7 +74,9 @@ def pack(b: Builder, value: Value) -> tuple[str, ...]:
 
 
 def renormalise(x: Bits, type_: ElementType) -> Bits:
-    """Wraps an `i8` register to the width of a 2- or 4-bit integer type; wider types are as wide as their registers."""
+    """Wraps an `i8` register to the width of a 2- or 4-bit integer type; wider types are as wide as
+    their registers.
+    """
     spare = x.width - type_.bits
     if spare == 0:
         return x
@@ -86,11 +92,16 @@ def constant(b: Builder, type_: ElementType, scalar: Any) -> Value:
     try:
         if type_.is_complex:
             number = complex(scalar)
-            parts = (b.constant(number.real, type_.register), b.constant(number.imag, type_.register))
+            parts = (
+                b.constant(number.real, type_.register),
+                b.constant(number.imag, type_.register),
+            )
             return Value(type_, parts, b.lanes)
         if type_.kind is Kind.BOOL:
             return Value(type_, (b.constant(bool(scalar), "i1"),), b.lanes)
         number = float(scalar) if type_.is_float else int(scalar)
     except (TypeError, ValueError) as error:
-        raise UnsupportedError(f"{scalar!r} is not a constant of element type {type_.name}") from error
+        raise UnsupportedError(
+            f"{scalar!r} is not a constant of element type {type_.name}"
+        ) from error
     return Value(type_, (b.constant(number, type_.register),), b.lanes)

@@ -40,13 +40,16 @@ def elementwise(
         integer: on the registers of integers, with the element type as last argument.
         boolean: on truth values.
         complex_: on (real, imaginary) pairs.
-        exact: the result of `real` is a value of any format with at least f16's exponents: nothing to round there.
+        exact: the result of `real` is a value of any format with at least f16's exponents: nothing
+        to round there.
 
     Raises (from the emitter):
         UnsupportedError: for an element type without a function.
     """
 
-    def emit(b: Builder, operands: Sequence[Value], type_: ElementType, _: Mapping[str, Any]) -> Value:
+    def emit(
+        b: Builder, operands: Sequence[Value], type_: ElementType, _: Mapping[str, Any]
+    ) -> Value:
         kind = operands[0].type.kind
         if kind is Kind.FLOAT and real is not None:
             result = real(*(storage.real(b, operand) for operand in operands))
@@ -67,7 +70,9 @@ def elementwise(
 def predicate(name: str, real: MaskFunction, complex_: MaskFunction | None = None) -> Emitter:
     """An emitter for an op from floats to i1."""
 
-    def emit(b: Builder, operands: Sequence[Value], type_: ElementType, _: Mapping[str, Any]) -> Value:
+    def emit(
+        b: Builder, operands: Sequence[Value], type_: ElementType, _: Mapping[str, Any]
+    ) -> Value:
         operand = operands[0]
         if operand.type.is_float:
             return storage.value_of(type_, real(storage.real(b, operand)))
@@ -79,4 +84,6 @@ def predicate(name: str, real: MaskFunction, complex_: MaskFunction | None = Non
 
 
 def unsupported(name: str, type_: ElementType) -> UnsupportedError:
-    return UnsupportedError(f"hlo.{name} is not defined on element type {type_.name}", op=f"hlo.{name}")
+    return UnsupportedError(
+        f"hlo.{name} is not defined on element type {type_.name}", op=f"hlo.{name}"
+    )

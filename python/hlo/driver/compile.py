@@ -26,7 +26,9 @@ from hlo.passes.memory.deallocate import deallocate
 from hlo.passes.memory.place import Arena, place
 
 TARGETS = ("cpu",)
-KERNELS_PER_MODULE = 12  # enough to share the fixed cost of a module, few enough to balance two threads
+KERNELS_PER_MODULE = (
+    12  # enough to share the fixed cost of a module, few enough to balance two threads
+)
 
 
 @dataclass
@@ -108,7 +110,9 @@ class Compiled:
         """The program after a stage, as MLIR text; see `hlo.driver.phases.Phase` for the names."""
         phase = Phase.parse(stage)
         if phase.order >= Phase.LLVM.order:
-            return host_to_llvm(self._placed, _counts(self._host)) + kernels_text(self._host.kernels)
+            return host_to_llvm(self._placed, _counts(self._host)) + kernels_text(
+                self._host.kernels
+            )
         if phase.order >= Phase.PLACED.order:
             return str(self._placed)
         if phase.order >= Phase.HOST.order:
@@ -176,7 +180,9 @@ def _objects(host: HostProgram, placed: ir.Module) -> list[bytes]:
     """Object files of the entry and of the kernels, compiled side by side."""
     names = list(host.kernels)
     groups = max(1, min(len(names) // KERNELS_PER_MODULE + 1, runtime.hardware_threads()))
-    parts: list[dict[str, Kernel]] = [{n: host.kernels[n] for n in names[i::groups]} for i in range(groups)]
+    parts: list[dict[str, Kernel]] = [
+        {n: host.kernels[n] for n in names[i::groups]} for i in range(groups)
+    ]
     jobs = [(host_to_llvm(placed, _counts(host)), HOST_PIPELINE)]
     jobs += [(kernels_text(part), KERNEL_PIPELINE) for part in parts if part]
     if len(names) <= KERNELS_PER_MODULE:
@@ -188,7 +194,9 @@ def _objects(host: HostProgram, placed: ir.Module) -> list[bytes]:
 def _object(text: str, pipeline: str) -> bytes:
     context = ir.make_lowering_context()
     runtime.register_llvm_translation(context)
-    return runtime.compile_to_object(lower(text, pipeline, context), runtime.CodegenOptions(verify=False))
+    return runtime.compile_to_object(
+        lower(text, pipeline, context), runtime.CodegenOptions(verify=False)
+    )
 
 
 def _signature(host: HostProgram) -> runtime.Signature:

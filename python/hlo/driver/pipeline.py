@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from hlo.driver.pass_pipeline import PipelineElement
 from hlo.driver.phases import Phase
+from hlo.passes import legalize, simplify
+from hlo.passes.fusion.fuse import Fuse
+from hlo.passes.kernel_forms.prepare_convolutions import PrepareConvolutions
+from hlo.passes.kernel_forms.split_reductions import SplitReductions
+
+FUSION: tuple[PipelineElement, ...] = (
+    PrepareConvolutions(),  # padding and transposes become ops of their own, which fuse with their neighbours
+    SplitReductions(),  # before fusion, so that both halves take their producers and consumers in
+    Fuse(),
+)
 
 
 def phase_passes(phase: Phase) -> tuple[PipelineElement, ...]:
-    """The passes that take a program from the phase before `phase` to it, in order."""
-    return {Phase.INPUT: ()}[phase]
+    """The passes that take a program from the phase before `phase` to it, in order.
+
+    From `Phase.HOST` on the program is no longer one module of `hlo`: see `hlo.driver.compile`.
+    """
+    return {
+        Phase.LEGALIZED: legalize.PIPELINE,
+        Phase.SIMPLIFIED: simplify.PIPELINE,
+        Phase.FUSED: FUSION,
+    }.get(phase, ())
 
 
 def passes_to(phase: Phase) -> list[PipelineElement]:

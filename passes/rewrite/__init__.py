@@ -1,0 +1,1 @@
+"""What passes on `hlo` share: building ops, reading their types, replacing and inlining them."""

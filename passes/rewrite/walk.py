@@ -1,0 +1,88 @@
+"""Finds ops in a module and replaces them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeAlias
+
+from hlo import ir
+from hlo.diagnostics import CompileError, UnsupportedError
+from hlo.passes.rewrite.builder import Builder
+
+Expansion: TypeAlias = Callable[[ir.Operation, Builder], "Sequence[ir.Value] | None"]
+
+
+def operations(module: ir.Module) -> list[ir.Operation]:
+    """Every op of a module, outer ones first, in order."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def operations_named(module: ir.Module, names: Collection[str]) -> list[ir.Operation]:
+    """The ops with one of these names, outer ones first, in order."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in names:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def replace(op: ir.Operation, values: Sequence[ir.Value]) -> None:
+    """Puts values in the place of an op's results and erases the op."""
+    for result, value in zip(op.results, values, strict=True):
+        result.replace_all_uses_with(value)
+    op.erase()
+
+
+def expand(module: ir.Module, table: Mapping[str, Expansion]) -> bool:
+    """Replaces each op named in the table by what its expansion builds in front of it.
+
+    Inner ops go first, so that an expansion finds its regions expanded. An expansion that returns
+    None leaves its op. Returns whether an op was replaced.
+    """
+    changed = False
+    for op in reversed(operations_named(module, table)):
+        values = table[op.name](op, Builder.before(op))
+        if values is not None:
+            replace(op, values)
+            changed = True
+    return changed
+
+
+def functions(module: ir.Module) -> dict[str, ir.Operation]:
+    """The functions of a module by name, in order."""
+    return {
+        str(op.operation.attributes["sym_name"].value): op.operation
+        for op in module.body.operations
+        if op.operation.name == "func.func"
+    }
+
+
+def body_of(op: ir.Operation, region: int = 0) -> ir.Block:
+    """The block of a region that has one."""
+    return op.regions[region].blocks[0]
+
+
+def terminator_of(block: ir.Block) -> ir.Operation:
+    """The last op of a block."""
+    return block.operations[len(block.operations) - 1].operation
+
+
+def unsupported(op: ir.Operation, message: str) -> UnsupportedError:
+    """An error about a valid op that cannot be compiled."""
+    return UnsupportedError(message, op=op.name, location=str(op.location))
+
+
+def malformed(op: ir.Operation, message: str) -> CompileError:
+    """An error about an op that means nothing."""
+    return CompileError(message, op=op.name, location=str(op.location))
