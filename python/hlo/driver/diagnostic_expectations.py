@@ -18,7 +18,7 @@ _EXPECTATION = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)?\s*"
     r"(?:@(?P<place>[+-]\d+|above|below|unknown))?\s*\{\{(?P<text>.*?)\}\}(?=\s*(?:$|//|expected-))"
 )
-_LINE = re.compile(r'":(\d+):\d+')
+_LINE = re.compile(r":(\d+):\d+")
 _INNER_REGEX = re.compile(r"\{\{(.*?)\}\}")
 
 

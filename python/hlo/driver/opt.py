@@ -13,10 +13,10 @@ from hlo.driver import diagnostic_expectations as expectations
 from hlo.driver.command_line import read_input, write_output
 from hlo.driver.pass_pipeline import Instrumentation, PassTiming, PipelineElement, run_pipeline
 from hlo.driver.program_text import bytecode_of, text_of
-from hlo.importers import dialect_prefix
 from hlo.importers.program import is_bytecode, load_program
 
 SPLIT_MARKER = "// -----"
+NOTE = "\n  note: "
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,47 +186,39 @@ def _diagnostics_of(
     chunk: bytes, source_name: str, options: OptOptions
 ) -> list[expectations.FoundDiagnostic]:
     found: list[expectations.FoundDiagnostic] = []
-    context = ir.make_context()
 
     def collect(diagnostic: ir.Diagnostic) -> bool:
         found.append(_found(diagnostic))
         found.extend(_found(note) for note in diagnostic.notes)
         return True
 
-    text = chunk.decode("utf-8", "replace")
-    through_jaxlib = is_bytecode(chunk) or dialect_prefix.mentions_stablehlo(text)
-    with context:
-        context.emit_error_diagnostics = True
-        handler = context.attach_diagnostic_handler(collect)
-        try:
-            if through_jaxlib:
-                module = load_program(chunk, context=context, source_name=source_name)
-            else:
-                module = ir.Module.parse(text)
-            run_pipeline(module, options.pipeline, Instrumentation(verify_each=options.verify_each))
-        except ir.MLIRError:
-            pass  # Its diagnostics went to the handler.
-        except CompileError as error:
-            _add_error(found, error)
-        finally:
-            handler.detach()
+    context = ir.make_context()
+    handler = context.attach_diagnostic_handler(collect)
+    try:
+        module = load_program(chunk, context=context, source_name=source_name)
+        run_pipeline(module, options.pipeline, Instrumentation(verify_each=options.verify_each))
+    except CompileError as error:
+        found.extend(_raised(error))
+    finally:
+        handler.detach()
     return found
-
-
-def _add_error(found: list[expectations.FoundDiagnostic], error: CompileError) -> None:
-    """A Python pass reports by exception; MLIR's own reports have been collected already."""
-    already = any(
-        diagnostic.message in error.message
-        for diagnostic in found
-        if diagnostic.severity == "error"
-    )
-    if not already:
-        what = "" if error.op is None else f"'{error.op}': "
-        line = expectations.line_of(error.location)
-        found.append(expectations.FoundDiagnostic("error", line, what + error.message))
 
 
 def _found(diagnostic: ir.Diagnostic) -> expectations.FoundDiagnostic:
     severity = str(diagnostic.severity).rpartition(".")[2].lower()
     line = expectations.line_of(str(diagnostic.location))
     return expectations.FoundDiagnostic(severity, line, diagnostic.message)
+
+
+def _raised(error: CompileError) -> list[expectations.FoundDiagnostic]:
+    """The diagnostics in an exception: its message, and the notes that `hlo.ir` adds as lines."""
+    line = expectations.line_of(error.location)
+    message, *notes = error.message.split(NOTE)
+    what = "" if error.op is None else f"'{error.op}' op "
+    found = [expectations.FoundDiagnostic("error", line, what + message)]
+    for note in notes:
+        own_line = expectations.line_of(note)
+        found.append(
+            expectations.FoundDiagnostic("note", line if own_line is None else own_line, note)
+        )
+    return found

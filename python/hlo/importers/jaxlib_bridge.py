@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _ERROR_LINE = re.compile(
     r'error: (?P<location>"(?:[^"\\]|\\.)*":\d+:\d+|loc\(.*?\)|unknown)?:? ?(?P<text>.*)', re.S
 )
+_UNNAMED_PLACE = re.compile(r'"-":(?=\d+:\d+)')
 _CURRENT_OPERATION = re.compile(r"\n note: [^\n]*see current operation:.*", re.S)
 _CONSTRAINT = re.compile(r"^'(?P<op>[\w.]+)' op (?P<text>.*)", re.S)
 
@@ -78,8 +79,7 @@ def make_context() -> Any:
 
 
 def parse(program: str | bytes, source_name: str, context: Any) -> Any:
-    """Parses and verifies StableHLO text, bytecode or a portable artifact; an operation of jaxlib's
-    MLIR.
+    """Parses and verifies StableHLO text, bytecode or a portable artifact; a module operation.
 
     Raises:
         ParseError: the program is malformed.
@@ -89,17 +89,18 @@ def parse(program: str | bytes, source_name: str, context: Any) -> Any:
     if isinstance(program, bytes) and is_portable_artifact(program):
         return _deserialized(program, context, stablehlo, ir)
     try:
-        if isinstance(program, bytes):
-            return ir.Module.parse(program, context=context).operation
-        operation = ir.Operation.parse(program, source_name=source_name, context=context)
+        return ir.Module.parse(program, context=context).operation
     except (ir.MLIRError, ValueError) as error:
-        raise _program_error(str(error)) from error
-    if operation.name != "builtin.module":
-        raise ParseError(
-            f"expected a module at top level, found '{operation.name}'",
-            location=str(operation.location),
-        )
-    return operation
+        raise _program_error(with_source_name(str(error), source_name)) from error
+
+
+def with_source_name(text: str, source_name: str) -> str:
+    """`text` with the places that its parser calls `"-":line:column` in the file of that name.
+
+    Quotes inside string attributes are escaped, so the pattern matches locations alone.
+    """
+    name = source_name.replace("\\", "\\5C").replace('"', "\\22")
+    return text if name == "-" else _UNNAMED_PLACE.sub(lambda _: f'"{name}":', text)
 
 
 def _deserialized(program: bytes, context: Any, stablehlo: ModuleType, ir: ModuleType) -> Any:

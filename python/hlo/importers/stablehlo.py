@@ -52,11 +52,11 @@ def _generic_text(program: str | bytes | Any, source_name: str) -> str:
     else:
         operation = program.operation.clone()
     text = jaxlib_bridge.print_generic(operation)
-    if "sdy" not in text:
-        return text
-    with operation.context:
-        shardy.remove_annotations(operation, mlir_ir)
-    return jaxlib_bridge.print_generic(operation)
+    if "sdy" in text:
+        with operation.context:
+            shardy.remove_annotations(operation, mlir_ir)
+        text = jaxlib_bridge.print_generic(operation)
+    return jaxlib_bridge.with_source_name(text, source_name)
 
 
 @overload

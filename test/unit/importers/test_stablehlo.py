@@ -152,7 +152,8 @@ def test_shardy_annotations_are_taken_out() -> None:
     text = """
     module {
       sdy.mesh @mesh = <["x"=2]>
-      func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<4xf32> {
+      func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+          -> tensor<4xf32> {
         %0 = sdy.sharding_constraint %a <@mesh, [{"x"}]> : tensor<4xf32>
         %1 = stablehlo.abs %0 : tensor<4xf32>
         return %1 : tensor<4xf32>
