@@ -18,7 +18,7 @@ import numpy as np
 from hlo import ir
 from hlo.diagnostics import ArgumentError
 from hlo.ir.constants import to_numpy
-from hlo.ir.types import element_dtype
+from hlo.ir.types import to_dtype
 
 _LITERAL = re.compile(
     r"(?P<dtype>\w+(?:<\w+>)?)(?:\[(?P<shape>[\d,\s]*)\])?\s*=\s*(?P<values>.*)", re.S
@@ -178,7 +178,7 @@ def check_arguments(
 def _argument_type(index: int, kind: ir.Type) -> ArgumentType:
     if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
         raise ArgumentError(f"argument {index}: expected a tensor of static shape, found {kind}")
-    return ArgumentType(tuple(kind.shape), element_dtype(kind.element_type))
+    return ArgumentType(tuple(kind.shape), to_dtype(kind.element_type))
 
 
 def _named_dtype(name: str, context: ir.Context) -> np.dtype:
@@ -188,7 +188,7 @@ def _named_dtype(name: str, context: ir.Context) -> np.dtype:
     if re.fullmatch(r"[su]\d+", spelling):
         spelling = {"s": "i", "u": "ui"}[spelling[0]] + spelling[1:]
     try:
-        return element_dtype(ir.Type.parse(spelling, context))
+        return to_dtype(ir.Type.parse(spelling, context))
     except (ir.MLIRError, ValueError, TypeError) as error:
         raise ArgumentError(
             f"expected an element type such as f32, i32, ui8 or c64, found {name!r}"
