@@ -1,7 +1,8 @@
 """Fits the polynomials of passes/hlo_to_loops/elementwise/coefficients.py and rewrites that file.
 
-Each is the Chebyshev interpolant, in mpmath, of a function that is smooth on the interval an algorithm reduces to,
-with as many terms as hold the relative error below the unit of the format, less a few bits. Needs mpmath.
+Each is the Chebyshev interpolant, in mpmath, of a function that is smooth on the interval an
+algorithm reduces to, with as many terms as hold the relative error below the unit of the format,
+less a few bits. Needs mpmath.
 
     python benchmarks/fit_coefficients.py
 """
@@ -25,7 +26,10 @@ def chebyshev(function: Function, low: Any, high: Any, terms: int) -> list[Any]:
     angles = [mp.pi * (2 * j + 1) / (2 * terms) for j in range(terms)]
     middle, half = (mpf(high) + low) / 2, (mpf(high) - low) / 2
     values = [function(middle + half * mp.cos(a)) for a in angles]
-    sums = [2 * mp.fsum(v * mp.cos(k * a) for v, a in zip(values, angles, strict=True)) / terms for k in range(terms)]
+    sums = [
+        2 * mp.fsum(v * mp.cos(k * a) for v, a in zip(values, angles, strict=True)) / terms
+        for k in range(terms)
+    ]
     return [sums[0] / 2, *sums[1:]]
 
 
@@ -140,15 +144,27 @@ TABLE: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any] | None]] = {
     "POWER_LOG": ("powers", None, fit(POWER_LOG, 0, mpf("0.02944"), 6)),
     "POWER_EXP2": ("powers", None, fit(POWER_EXP2, -0.5, 0.5, 8)),
     "SINE_QUARTER": ("powers", fit(SINE, 0, (PI / 4) ** 2, 4), fit(SINE, 0, (PI / 4) ** 2, 7)),
-    "COSINE_QUARTER": ("powers", fit(COSINE, 0, (PI / 4) ** 2, 3), fit(COSINE, 0, (PI / 4) ** 2, 6)),
+    "COSINE_QUARTER": (
+        "powers",
+        fit(COSINE, 0, (PI / 4) ** 2, 3),
+        fit(COSINE, 0, (PI / 4) ** 2, 6),
+    ),
     "ATAN": ("powers", fit(ATAN, 0, 1, 10), fit(ATAN, 0, 1, 21)),
     "ASIN": ("powers", fit(ASIN, 0, 0.25, 5), fit(ASIN, 0, 0.25, 13)),
     "SINH": ("powers", fit(SINH, 0, 1, 4), fit(SINH, 0, 1, 8)),
     "TANH": ("powers", fit(TANH, 0, 0.36, 5), fit(TANH, 0, 0.36, 12)),
     "ERF": ("powers", fit(ERF, 0, 1, 7), fit(ERF, 0, 1, 14)),
     "ERF_LOG": ("powers", fit(lambda a: -mp.log(mp.erfc(a)), 0.9, 4.1, 10), None),
-    "ERFCX": ("powers", fit(erfcx_of_ratio(2), mpf(-0.62), mpf(9) / 13, 11), fit(erfcx_of_ratio(4), mpf(-0.8), 0.76, 23)),
-    "ERF_INV_NEAR": ("powers", fit(lambda t: erf_inv_central(t + 2.5), mpf(-2.5) + mpf(10) ** -30, 2.5, 10), None),
+    "ERFCX": (
+        "powers",
+        fit(erfcx_of_ratio(2), mpf(-0.62), mpf(9) / 13, 11),
+        fit(erfcx_of_ratio(4), mpf(-0.8), 0.76, 23),
+    ),
+    "ERF_INV_NEAR": (
+        "powers",
+        fit(lambda t: erf_inv_central(t + 2.5), mpf(-2.5) + mpf(10) ** -30, 2.5, 10),
+        None,
+    ),
     "ERF_INV_TAIL": ("powers", fit(lambda t: erf_inv_tail(t + 3), mpf(-0.77), 1.02, 9), None),
     "ERF_INV": ("chebyshev", None, fit(erf_inv_central, mpf(10) ** -30, 6.25, 24)),
     "ERF_INV_MIDDLE": ("chebyshev", None, fit(erf_inv_tail, 2.5, 4, 18)),
@@ -179,8 +195,8 @@ def main() -> None:
     lines = [
         '"""Polynomials of the elementwise functions, written by benchmarks/fit_coefficients.py.',
         "",
-        "Each is a dictionary from MLIR float type to coefficients, lowest first: powers, or Chebyshev polynomials where the name",
-        'ends in _CHEBYSHEV.',
+        "Each is a dictionary from MLIR float type to coefficients, lowest first: powers, or",
+        "Chebyshev polynomials where the name ends in _CHEBYSHEV.",
         '"""',
         "",
         "from __future__ import annotations",
@@ -192,12 +208,11 @@ def main() -> None:
             if case is None:
                 continue
             series = chebyshev(case["function"], case["low"], case["high"], case["terms"])
-            if form == "powers":
-                exact = monomials(series, case["low"], case["high"])
-            else:
-                exact = series
+            powers = form == "powers"
+            exact = monomials(series, case["low"], case["high"]) if powers else series
             values = rounded(exact, scalar)
-            print(f"{name:16} {scalar} {case['terms']:3} terms, {error_bits(case, form, values):6.1f} bits")
+            held = error_bits(case, form, values)
+            print(f"{name:16} {scalar} {case['terms']:3} terms, {held:6.1f} bits")
             lines.append(f'    "{scalar}": (')
             lines.extend(f"        {value!r}," for value in values)
             lines.append("    ),")

@@ -1,7 +1,7 @@
 """Polynomials of the elementwise functions, written by benchmarks/fit_coefficients.py.
 
-Each is a dictionary from MLIR float type to coefficients, lowest first: powers, or Chebyshev
-polynomials where the name ends in _CHEBYSHEV.
+Each is a dictionary from MLIR float type to coefficients, lowest first: powers, or
+Chebyshev polynomials where the name ends in _CHEBYSHEV.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Inverse circular and hyperbolic functions of complex numbers; parts are `f64`.
 
-Kahan, "Branch cuts for complex elementary functions, or much ado about nothing's sign bit" (1987): his formulas have
-no cancellation, as each root is computed to full precision; limits for huge arguments are taken
-apart.
+Kahan, "Branch cuts for complex elementary functions, or much ado about nothing's sign bit" (1987):
+his formulas have no cancellation, as each root is computed to full precision; limits for huge
+arguments are taken apart.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""log, roots and powers of complex numbers; parts are `f64`, special values those of C99 Annex G."""
+"""log, roots and powers of complex numbers; parts are `f64`, special values as in C99."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def cbrt(z: Pair) -> Pair:
 
 
 def power(z: Pair, w: Pair) -> Pair:
-    """z**w = |z|**c e**(-d a) (cos t + i sin t), t = d log |z| + c a, for w = c + id and a the angle of z.
+    """z**w for w = c + id, by |z|**c e**(-d a) (cos t + i sin t), t = d log |z| + c a, a = arg z.
 
     0**0 is 1; 0**w is 0 for c > 0.
     """

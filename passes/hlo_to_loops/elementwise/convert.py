@@ -17,8 +17,9 @@ def convert(b: Builder, value: Value, to: ElementType) -> Value:
     """`value` as element type `to`, by the rules of the StableHLO specification and of XLA where it
     leaves a choice.
 
-    Complex to real drops the imaginary part; to bool means "is not zero"; integers wrap among themselves; a float goes
-    to an integer type toward zero, saturated, NaN to 0; every rounding is to nearest even, once.
+    Complex to real drops the imaginary part; to bool means "is not zero"; integers wrap among
+    themselves; a float goes to an integer type toward zero, saturated, NaN to 0; every rounding is
+    to nearest even, once.
     """
     source = value.type
     if source == to:

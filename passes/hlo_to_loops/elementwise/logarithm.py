@@ -1,4 +1,4 @@
-"""log and the inverse hyperbolic functions: exponent apart, a polynomial on [sqrt(1/2), sqrt(2))."""
+"""log and the inverse hyperbolic functions, by a polynomial on [sqrt(1/2), sqrt(2))."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROOT_HALF = {"f32": 0x3F3504F3, "f64": 0x3FE6A09E667F3BCD}
 
 
 def split(x: Real) -> tuple[Real, Bits]:
-    """(m, e) with x = m * 2**e and m in [sqrt(1/2), sqrt(2)), for positive finite x, subnormal too."""
+    """(m, e) with x = m * 2**e and m in [sqrt(1/2), sqrt(2)), for positive finite x."""
     tiny = x < x.smallest_normal
     bits = tiny.real(x * 2.0 ** (x.mantissa + 1), x).bits()
     exponent = (bits - _ROOT_HALF[x.scalar]).sar(x.mantissa)

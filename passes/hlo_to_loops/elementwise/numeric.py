@@ -47,7 +47,7 @@ class Mask:
         return self.b.op(f"vector.reduction <or>, {self.name} : {vector} into i1")
 
     def real(self, on_true: Real | float, on_false: Real | float) -> Real:
-        """`on_true` in the lanes that hold, `on_false` in the others; one of them must be a `Real`."""
+        """`on_true` where a lane holds, `on_false` elsewhere; one of them must be a `Real`."""
         model = on_true if isinstance(on_true, Real) else on_false
         assert isinstance(model, Real)
         return model.of(
@@ -325,7 +325,7 @@ class Real:
         return self.bits() < 0
 
     def at_most(self, bound: Real | float) -> Real:
-        """min(self, bound), NaN kept: one instruction on x86, where the second operand wins on NaN."""
+        """min(self, bound), NaN kept: one instruction on x86, whose second operand wins on NaN."""
         other = self.lift(bound)
         return (other < self).real(other, self)
 
@@ -430,7 +430,7 @@ def rarely(
     common: Sequence[Real],
     rare: Callable[[], Sequence[Real]],
 ) -> list[Real]:
-    """`common`, unless any lane needs the expensive path: then what `rare` builds, under a branch."""
+    """`common`, unless any lane needs the expensive path `rare` builds, under a branch."""
     b = condition.b
     types = [b.type_of(value.scalar) for value in common]
     with b.choice(condition.any(), types) as choice:

@@ -89,7 +89,7 @@ def _log2_double(x: Real) -> tuple[Real, Pair]:
 
 
 def _limits(magnitude: Real, y: Real, usual: Mask, regular: Real) -> Real:
-    """`regular` where the base is positive and finite; the limits at 0 and infinity; NaN for NaN."""
+    """`regular` where the base is positive and finite, else the limits; NaN for NaN."""
     grows = magnitude.is_infinite() ^ (y < 0.0)
     limit = grows.real(regular.lift(float("inf")), 0.0)
     unknown = magnitude.is_nan() | y.is_nan()

@@ -1,8 +1,8 @@
-"""An independent rounding to any float format: nearest of all its values, ties to the even pattern."""
+"""An independent rounding to any float format: the nearest of its values, ties to even."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 import ml_dtypes
 import numpy as np
@@ -11,7 +11,7 @@ from native import NUMPY_TYPES
 STORED_BITS = {"f4E2M1FN": 4, "f6E2M3FN": 6, "f6E3M2FN": 6, "f16": 16, "bf16": 16}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _values(name: str) -> tuple[np.ndarray, np.ndarray]:
     """The non-negative finite values, ascending, and their patterns."""
     bits = STORED_BITS.get(name, 8)

@@ -9,12 +9,13 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from hlo.passes.hlo_to_loops.builder import Builder, Value
-from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
-from hlo.passes.hlo_to_loops.elementwise import EMITTERS, pack, unpack
 from mlir import ir
 from mlir.execution_engine import ExecutionEngine
 from mlir.passmanager import PassManager
+
+from hlo.passes.hlo_to_loops.builder import Builder, Value
+from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
+from hlo.passes.hlo_to_loops.elementwise import EMITTERS, pack, unpack
 
 PIPELINE = (
     "builtin.module(convert-scf-to-cf,convert-vector-to-llvm,expand-strided-metadata,"
@@ -83,7 +84,9 @@ def _load(b: Builder, name: str, iv: str, type_: ElementType) -> tuple[str, ...]
             for lane in range(b.lanes):
                 at = b.op(f"arith.addi {iv}, {b.index(lane)} : index")
                 lanes.append(b.load(f"memref.load {name}[{at}, {i}] : {memref}"))
-            parts.append(b.op(f"vector.from_elements {', '.join(lanes)} : {b.type_of(type_.memory)}"))
+            parts.append(
+                b.op(f"vector.from_elements {', '.join(lanes)} : {b.type_of(type_.memory)}")
+            )
         return tuple(parts)
     if not b.lanes:
         return (b.load(f"memref.load {name}[{iv}] : {memref}"),)
@@ -100,7 +103,9 @@ def _store(b: Builder, name: str, iv: str, value: Value) -> None:
                 continue
             for lane in range(b.lanes):
                 at = b.op(f"arith.addi {iv}, {b.index(lane)} : index")
-                element = b.op(f"vector.extract {part}[{lane}] : {type_.memory} from {b.type_of(type_.memory)}")
+                element = b.op(
+                    f"vector.extract {part}[{lane}] : {type_.memory} from {b.type_of(type_.memory)}"
+                )
                 b.effect(f"memref.store {element}, {name}[{at}, {i}] : {memref}")
         return
     if not b.lanes:
@@ -120,7 +125,8 @@ def function_text(name: str, signature: Signature) -> str:
         assert value.type == result, (signature, value)
         _store(b, "%r", loop.iv, value)
     arguments = [f"%a{i}: {_memref(t)}" for i, t in enumerate(types)] + [f"%r: {_memref(result)}"]
-    head = f"func.func @{name}({', '.join(arguments)}, %n: index) attributes {{llvm.emit_c_interface}} {{"
+    parameters = ", ".join([*arguments, "%n: index"])
+    head = f"func.func @{name}({parameters}) attributes {{llvm.emit_c_interface}} {{"
     return f"{head}\n{b.text()}\n  return\n}}\n"
 
 

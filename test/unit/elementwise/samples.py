@@ -6,7 +6,23 @@ import ml_dtypes
 import numpy as np
 from native import NUMPY_TYPES
 
-_SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -2.5, 1.5, 0.09, -0.09, float("inf"), float("-inf"), float("nan")]
+_SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    2.0,
+    3.0,
+    -2.5,
+    1.5,
+    0.09,
+    -0.09,
+    float("inf"),
+    float("-inf"),
+    float("nan"),
+]
 
 
 def bits_of(array: np.ndarray) -> np.ndarray:
@@ -15,12 +31,15 @@ def bits_of(array: np.ndarray) -> np.ndarray:
 
 
 def floats(name: str, count: int, seed: int = 0) -> np.ndarray:
-    """Half random bit patterns, half normal variates, with the edge values of the format in front."""
+    """The edges of the format, then random bit patterns, then normal variates."""
     rng = np.random.default_rng(seed)
     dtype = np.dtype(NUMPY_TYPES[name])
     width = 8 * dtype.itemsize
     info = ml_dtypes.finfo(dtype)
-    edges = [*_SPECIAL, *(float(s * v) for s in (1, -1) for v in (info.max, info.tiny, info.smallest_subnormal))]
+    edges = [
+        *_SPECIAL,
+        *(float(s * v) for s in (1, -1) for v in (info.max, info.tiny, info.smallest_subnormal)),
+    ]
     with np.errstate(all="ignore"):
         fixed = np.array(edges, np.float64).astype(dtype)
         normal = (rng.standard_normal(count) * 4).astype(dtype)
@@ -44,8 +63,17 @@ def integers(name: str, count: int, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     bits, signed = int(name.lstrip("ui")), name[0] == "i"
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
-    edges = [v for v in (low, low + 1, -2, -1, 0, 1, 2, 3, 5, 31, 32, 33, 63, 64, high - 1, high) if low <= v <= high]
-    random = [int(v) for v in rng.integers(low, high, count, dtype=np.int64 if signed else np.uint64, endpoint=True)]
+    edges = [
+        v
+        for v in (low, low + 1, -2, -1, 0, 1, 2, 3, 5, 31, 32, 33, 63, 64, high - 1, high)
+        if low <= v <= high
+    ]
+    random = [
+        int(v)
+        for v in rng.integers(
+            low, high, count, dtype=np.int64 if signed else np.uint64, endpoint=True
+        )
+    ]
     small = [int(v) for v in rng.integers(max(low, -40), min(high, 40), count, endpoint=True)]
     return np.array(edges + random + small, dtype=object)
 

@@ -58,7 +58,9 @@ BINARY: dict[str, Binary] = {
 
 def _afz(x: np.ndarray) -> np.ndarray:
     whole = np.trunc(x)
-    return np.copysign(whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0).astype(x.dtype), x)
+    return np.copysign(
+        whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0).astype(x.dtype), x
+    )
 
 
 UNARY: dict[str, Unary] = {
@@ -116,7 +118,9 @@ def test_compare_orders(name: str) -> None:
     directions = {"EQ": np.equal, "NE": np.not_equal, "LT": np.less, "LE": np.less_equal}
     directions |= {"GT": np.greater, "GE": np.greater_equal}
     cases = [
-        Signature("compare", (name, name), "i1", lanes, {"comparison_direction": d, "compare_type": order})
+        Signature(
+            "compare", (name, name), "i1", lanes, {"comparison_direction": d, "compare_type": order}
+        )
         for d in directions
         for order in ("FLOAT", "TOTALORDER")
         for lanes in LANES
@@ -134,9 +138,15 @@ def test_compare_orders(name: str) -> None:
 def _total_key(x: np.ndarray) -> np.ndarray:
     bits = bits_of(x)
     signed = bits.view(f"i{x.dtype.itemsize}")
-    return np.where(signed < 0, ~signed & (2 ** (8 * x.dtype.itemsize - 1) - 1), signed.astype(np.int64) + 2**40).astype(
-        np.int64
-    ) if x.dtype.itemsize < 8 else np.where(signed < 0, np.iinfo(np.int64).min - signed - 1, signed)
+    return (
+        np.where(
+            signed < 0,
+            ~signed & (2 ** (8 * x.dtype.itemsize - 1) - 1),
+            signed.astype(np.int64) + 2**40,
+        ).astype(np.int64)
+        if x.dtype.itemsize < 8
+        else np.where(signed < 0, np.iinfo(np.int64).min - signed - 1, signed)
+    )
 
 
 @pytest.mark.parametrize("name", WIDE)
@@ -152,13 +162,20 @@ def test_next_after(name: str) -> None:
 
 def test_predicates_and_clamp() -> None:
     x = floats("f32", 200)
-    names = {"is_finite": np.isfinite, "is_inf": np.isinf, "is_pos_inf": np.isposinf, "is_neg_inf": np.isneginf}
+    names = {
+        "is_finite": np.isfinite,
+        "is_inf": np.isinf,
+        "is_pos_inf": np.isposinf,
+        "is_neg_inf": np.isneginf,
+    }
     cases = [Signature(op, ("f32",), "i1", lanes) for op in names for lanes in LANES]
     clamps = [Signature("clamp", ("f32",) * 3, "f32", lanes) for lanes in LANES]
     compiled = Compiled([*cases, *clamps])
     for index, case in enumerate(cases):
         check(compiled.call(index, x), names[case.op](x), case, x)
-    low, value, high = (np.array(v, np.float32) for v in ([0, 0, 2], [np.nan, -5, 1], [1, 9, np.nan]))
+    low, value, high = (
+        np.array(v, np.float32) for v in ([0, 0, 2], [np.nan, -5, 1], [1, 9, np.nan])
+    )
     for index in range(len(cases), len(cases) + len(clamps)):
         np.testing.assert_array_equal(compiled.call(index, low, value, high), [np.nan, 0, np.nan])
 
@@ -177,10 +194,14 @@ def test_reduce_precision(name: str, bits: tuple[int, int]) -> None:
 
 def test_reduce_precision_without_mantissa_rounds_to_even_exponents() -> None:
     attributes = {"exponent_bits": 5, "mantissa_bits": 0}
-    compiled = Compiled([Signature("reduce_precision", ("f32",), "f32", lanes, attributes) for lanes in LANES])
+    compiled = Compiled(
+        [Signature("reduce_precision", ("f32",), "f32", lanes, attributes) for lanes in LANES]
+    )
     x = np.array([1, 1.5, 2.5, 3, 5, 6, 12, np.nan, -np.inf], np.float32)
     for index in range(len(LANES)):
-        np.testing.assert_array_equal(compiled.call(index, x), [1, 2, 2, 2, 4, 8, 8, np.nan, -np.inf])
+        np.testing.assert_array_equal(
+            compiled.call(index, x), [1, 2, 2, 2, 4, 8, 8, np.nan, -np.inf]
+        )
 
 
 def _reduced(x: np.ndarray, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
@@ -189,11 +210,15 @@ def _reduced(x: np.ndarray, exponent_bits: int, mantissa_bits: int) -> np.ndarra
         wide = x.astype(np.longdouble)
         _, exponent = np.frexp(wide)
         least = 2 - 2 ** (own[0] - 1)
-        unit = np.ldexp(np.longdouble(1), np.maximum(exponent - 1, least) - min(mantissa_bits, own[1]))
+        unit = np.ldexp(
+            np.longdouble(1), np.maximum(exponent - 1, least) - min(mantissa_bits, own[1])
+        )
         rounded = np.rint(wide / unit) * unit
         if exponent_bits < own[0]:
             bias = 2 ** (exponent_bits - 1) - 1
-            rounded = np.where(np.abs(rounded) >= 2.0 ** (bias + 1), np.copysign(np.inf, wide), rounded)
+            rounded = np.where(
+                np.abs(rounded) >= 2.0 ** (bias + 1), np.copysign(np.inf, wide), rounded
+            )
             rounded = np.where(np.abs(rounded) < 2.0 ** (1 - bias), np.copysign(0.0, wide), rounded)
         rounded = np.where(np.isfinite(wide), rounded, wide)
         return rounded.astype(x.dtype)

@@ -92,13 +92,22 @@ def test_binary_ops_wrap_and_follow_xla_at_the_corners(name: str) -> None:
     left, right = integer_pairs(name, 60)
     cases = [Signature(op, (name, name), name, lanes) for op in BINARY for lanes in LANES]
     compiled = Compiled(cases)
-    arrays = [np.array(v, dtype=np.int64 if signed else np.uint64).astype(NUMPY_TYPES[name]) for v in (left, right)]
+    arrays = [
+        np.array(v, dtype=np.int64 if signed else np.uint64).astype(NUMPY_TYPES[name])
+        for v in (left, right)
+    ]
     for index, case in enumerate(cases):
         actual = compiled.call(index, *arrays)
         reference = BINARY[case.op]
-        expected = [wrap(reference(x, y, bits, signed), bits, signed) for x, y in zip(left, right, strict=True)]
+        expected = [
+            wrap(reference(x, y, bits, signed), bits, signed)
+            for x, y in zip(left, right, strict=True)
+        ]
         wrong = [i for i, e in enumerate(expected) if int(actual[i]) != e]
-        assert not wrong, (case, [(left[i], right[i], int(actual[i]), expected[i]) for i in wrong[:5]])
+        assert not wrong, (
+            case,
+            [(left[i], right[i], int(actual[i]), expected[i]) for i in wrong[:5]],
+        )
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -122,7 +131,13 @@ def test_compare_and_clamp(name: str) -> None:
     left, right = integer_pairs(name, 60)
     directions = {"EQ": "eq", "NE": "ne", "LT": "lt", "LE": "le", "GT": "gt", "GE": "ge"}
     cases = [
-        Signature("compare", (name, name), "i1", lanes, {"comparison_direction": d, "compare_type": "UNSIGNED"})
+        Signature(
+            "compare",
+            (name, name),
+            "i1",
+            lanes,
+            {"comparison_direction": d, "compare_type": "UNSIGNED"},
+        )
         for d in directions
         for lanes in LANES
     ]
@@ -156,5 +171,7 @@ def test_bool_ops() -> None:
 def test_zero_to_the_64th_is_zero() -> None:
     compiled = Compiled([Signature("power", ("i32", "i32"), "i32", lanes) for lanes in LANES])
     for index in range(len(LANES)):
-        result = compiled.call(index, np.array([0, 3, -3], np.int32), np.array([64, 2, 3], np.int32))
+        result = compiled.call(
+            index, np.array([0, 3, -3], np.int32), np.array([64, 2, 3], np.int32)
+        )
         assert result.tolist() == [0, 9, -27]
