@@ -12,7 +12,14 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from hlo.reference.element_types import Array
+from hlo.reference.element_types import (
+    BOOL,
+    Array,
+    DType,
+    is_integer,
+    round_to,
+    wrap_integers,
+)
 
 
 class Computation(Protocol):
@@ -29,16 +36,32 @@ class NamedComputation(Protocol):
     def operation(self) -> str | None: ...
 
 
-_ACCUMULATORS: dict[str, np.ufunc] = {"add": np.add, "multiply": np.multiply}
+_FLOAT_ACCUMULATORS: dict[str, np.ufunc] = {"add": np.add, "multiply": np.multiply}
+_INTEGER_ACCUMULATORS: dict[str, np.ufunc] = {
+    **_FLOAT_ACCUMULATORS,
+    "and": np.bitwise_and,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
 
 
-def accumulator_of(computation: Computation) -> np.ufunc | None:
-    """The ufunc a sum or a product can be accumulated by in wide precision, or None for any other
-    computation.
+def accumulator_of(computation: Computation, dtype: DType) -> np.ufunc | None:
+    """The ufunc by which widened values of `dtype` may be accumulated, or None.
+
+    Of floats that is a sum or a product, to be rounded once at the end; of integers any of the
+    operations that are exact modulo the width.
     """
-    if not isinstance(computation, NamedComputation):
+    if not isinstance(computation, NamedComputation) or dtype == BOOL:
         return None
-    return _ACCUMULATORS.get(computation.operation or "")
+    table = _INTEGER_ACCUMULATORS if is_integer(dtype) else _FLOAT_ACCUMULATORS
+    return table.get(computation.operation or "")
+
+
+def accumulated(values: Array, dtype: DType) -> Array:
+    """An accumulated result as `dtype`."""
+    return wrap_integers(values, dtype) if is_integer(dtype) else round_to(values, dtype)
 
 
 def elementwise(

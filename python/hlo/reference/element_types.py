@@ -130,10 +130,10 @@ def from_parts(real: Array, imag: Array, dtype: DType) -> Array:
 def widen(values: Array) -> Array:
     """Values in the type correctly rounded arithmetic is computed in: f64 and complex128 stay."""
     if is_complex(values.dtype):
-        return values.astype(COMPLEX128)
+        return values.astype(COMPLEX128, copy=False)
     if is_float(values.dtype):
-        return values.astype(FLOAT64)
-    return values.astype(storage_type(values.dtype))
+        return values.astype(FLOAT64, copy=False)
+    return values.astype(storage_type(values.dtype), copy=False)
 
 
 def extend(values: Array) -> Array:
@@ -152,7 +152,7 @@ def extend(values: Array) -> Array:
 def wrap_integers(values: Array, dtype: DType) -> Array:
     """Integers reduced modulo 2^n into the integer type `dtype`."""
     if dtype not in SUB_BYTE_INTEGERS:
-        return values.astype(dtype)
+        return values.astype(dtype, copy=False)
     bits, signed = SUB_BYTE_INTEGERS[dtype]
     low = values.astype(np.int64) & ((1 << bits) - 1)
     if signed:
@@ -223,5 +223,5 @@ def wrapped(function: Callable[..., Any], *operands: Array) -> Array:
     dtype = operands[0].dtype
     storage = storage_type(dtype)
     with np.errstate(all="ignore"):
-        result = np.asarray(function(*(x.astype(storage) for x in operands)))
+        result = np.asarray(function(*(x.astype(storage, copy=False) for x in operands)))
     return wrap_integers(result, dtype)

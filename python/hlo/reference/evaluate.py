@@ -13,7 +13,7 @@ from hlo import ir
 from hlo.diagnostics import ArgumentError, CompileError, UnsupportedError
 from hlo.reference.custom_calls import build_custom_call
 from hlo.reference.element_types import Array
-from hlo.reference.op_reader import OpReader, dtype_of, is_tensor, quantization_of
+from hlo.reference.op_reader import OpReader, is_tensor, quantization_of, storage_dtype_of
 from hlo.reference.op_table import ELEMENTWISE, ELEMENTWISE_WITH_ATTRIBUTES, OPERATIONS
 from hlo.reference.program import Block, Execute, Frame, Function, Step
 from hlo.reference.quantization import uniform_dequantize, uniform_quantize
@@ -108,13 +108,13 @@ class _FunctionBuilder:
         return plain if reader.name in _QUANTIZATION_AWARE else _quantized(reader, plain)
 
     def _call(self, reader: OpReader) -> Execute:
-        callee = reader.symbol("callee" if reader.name == "func.call" else "decomposition")
+        callee = reader.string("callee" if reader.name == "func.call" else "decomposition")
         evaluator = self._evaluator
         return lambda frame, operands: evaluator.function(callee)(operands)
 
 
 def _dtype_or_none(mlir_type: Any) -> Any:
-    return dtype_of(mlir_type) if is_tensor(mlir_type) else None
+    return storage_dtype_of(mlir_type) if is_tensor(mlir_type) else None
 
 
 def _with_lifetimes(
@@ -226,8 +226,7 @@ def _check_arguments(function: Function, args: Sequence[Any]) -> None:
             continue
         array = np.asarray(argument)
         shaped = ir.RankedTensorType(mlir_type)
-        quantization = quantization_of(mlir_type)
-        dtype = dtype_of(mlir_type) if quantization is None else quantization.storage
+        dtype = storage_dtype_of(mlir_type)
         fits = array.ndim == shaped.rank and all(
             shaped.is_dynamic_dim(axis) or shaped.get_dim_size(axis) == extent
             for axis, extent in enumerate(array.shape)

@@ -4,13 +4,13 @@ specification.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from hlo.reference.computation import Computation, accumulator_of
-from hlo.reference.element_types import Array, is_complex, is_float, round_to, widen
+from hlo.reference.computation import Computation, accumulated, accumulator_of
+from hlo.reference.element_types import Array, widen
 
 
 @dataclass(frozen=True)
@@ -197,14 +197,11 @@ def _rounds(destinations: Array) -> list[Array]:
     return [order[chunk] for chunk in np.split(by_round, np.cumsum(counts)[:-1])]
 
 
-def _accumulate(
-    function: Callable[..., None], values: Array, destinations: Array, updates: Array
-) -> Array:
-    """An exact-type accumulation in wide precision, rounded once."""
-    wide = widen(values)
+def _accumulate(ufunc: np.ufunc, values: Array, destinations: Array, updates: Array) -> Array:
+    wide = np.array(widen(values))
     with np.errstate(all="ignore"):
-        function(wide, destinations, widen(updates))
-    return round_to(wide, values.dtype)
+        ufunc.at(wide, destinations, widen(updates))
+    return accumulated(wide, values.dtype)
 
 
 def scatter(
@@ -227,10 +224,9 @@ def scatter(
     results = [np.array(x).reshape(-1) for x in inputs]
     flat_updates = [np.asarray(x).reshape(-1)[valid] for x in updates]
     if destinations.size > 0:
-        accumulator = accumulator_of(update_computation)
-        dtype = results[0].dtype
-        if accumulator is not None and len(inputs) == 1 and (is_float(dtype) or is_complex(dtype)):
-            results = [_accumulate(accumulator.at, results[0], destinations, flat_updates[0])]
+        ufunc = accumulator_of(update_computation, results[0].dtype)
+        if ufunc is not None and len(inputs) == 1:
+            results = [_accumulate(ufunc, results[0], destinations, flat_updates[0])]
         else:
             for chunk in _rounds(destinations):
                 where = destinations[chunk]

@@ -1,68 +1,40 @@
-"""Typed access to one operation's attributes and result types, for the evaluator's table of
-operations.
-"""
+"""Typed access to one operation's attributes and result types, for the table of operations."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from hlo import ir
 from hlo.diagnostics import UnsupportedError
-from hlo.ir import constants, types
+from hlo.ir import attributes, constants, types
 from hlo.reference.contraction import DotDimensionNumbers, RaggedDotDimensionNumbers
 from hlo.reference.convolution import ConvDimensionNumbers
 from hlo.reference.element_types import Array, DType
 from hlo.reference.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
 from hlo.reference.quantization import UniformQuantization
 
-_FIELD = re.compile(r"(\w+) = (\[[^\]]*\]|-?\d+)")
-_ENUM = re.compile(r"^#[\w.]+<(?:\w+ )?(\w+)>$")
-_CONV = re.compile(r"<\[([^\]]*)\]x\[([^\]]*)\]->\[([^\]]*)\]>")
-
-
-def _parse_fields(text: str) -> dict[str, Any]:
-    """Fields of a printed attribute such as `#hlo.dot<lhs_contracting_dimensions = [1], ...>`."""
-    fields: dict[str, Any] = {}
-    for name, value in _FIELD.findall(text):
-        if value.startswith("["):
-            fields[name] = tuple(int(item) for item in value[1:-1].split(",") if item.strip())
-        else:
-            fields[name] = int(value)
-    return fields
-
-
-def _parse_conv(text: str) -> ConvDimensionNumbers:
-    match = _CONV.search(text)
-    if match is None:
-        return ConvDimensionNumbers(**_parse_fields(text))
-    orders = [[item.strip() for item in group.split(",")] for group in match.groups()]
-
-    def spatial(order: list[str]) -> tuple[int, ...]:
-        count = sum(item.isdigit() for item in order)
-        return tuple(order.index(str(number)) for number in range(count))
-
-    image, kernel, output = orders
-    return ConvDimensionNumbers(
-        input_batch_dimension=image.index("b"),
-        input_feature_dimension=image.index("f"),
-        input_spatial_dimensions=spatial(image),
-        kernel_input_feature_dimension=kernel.index("i"),
-        kernel_output_feature_dimension=kernel.index("o"),
-        kernel_spatial_dimensions=spatial(kernel),
-        output_batch_dimension=output.index("b"),
-        output_feature_dimension=output.index("f"),
-        output_spatial_dimensions=spatial(output),
-    )
+Numbers = TypeVar(
+    "Numbers",
+    DotDimensionNumbers,
+    ConvDimensionNumbers,
+    GatherDimensionNumbers,
+    ScatterDimensionNumbers,
+)
+_QUANTIZED = re.compile(
+    r"^!quant\.uniform<(?P<storage>u?i\d+)(?:<(?P<low>-?\d+):(?P<high>-?\d+)>)?"
+    r":(?P<expressed>\w+)(?::(?P<axis>\d+))?, ?(?P<scales>[^<>]*)>$"
+)
 
 
 def element_type(mlir_type: Any) -> Any:
     """Element type of a tensor type; any other type is its own."""
-    return ir.ShapedType(mlir_type).element_type if is_tensor(mlir_type) else mlir_type
+    return mlir_type.element_type if is_tensor(mlir_type) else mlir_type
 
 
 def is_tensor(mlir_type: Any) -> bool:
@@ -70,54 +42,33 @@ def is_tensor(mlir_type: Any) -> bool:
     return isinstance(mlir_type, ir.RankedTensorType)
 
 
-@functools.lru_cache(maxsize=256)
-def _quantization_of_text(text: str, dtype: Callable[[str], DType]) -> UniformQuantization:
-    """Parses `!quant.uniform<i8<-128:127>:f32:1, {0.1:2, 0.2}>` and its per-tensor form."""
-    body = text[text.index("<") + 1 : text.rindex(">")]
-    match = re.match(r"([iu]+\d+)(?:<(-?\d+):(-?\d+)>)?:(\w+)(?::(\d+))?, ?(.*)$", body)
+@functools.lru_cache(maxsize=1024)
+def _parse_quantization(text: str) -> UniformQuantization:
+    """Of `!quant.uniform<i8<-128:127>:f32:1, {0.1:2, 0.2}>` or its per-tensor form."""
+    match = _QUANTIZED.match(text)
     if match is None:
-        raise UnsupportedError(f"cannot evaluate the quantized type {text}")
-    storage_text, low, high, expressed, axis, rest = match.groups()
-    unsigned = storage_text.startswith("u")
-    bits = int(storage_text.lstrip("iu"))
-    pairs = [item.strip().split(":") for item in rest.strip("{}").split(",")]
-    bound_low, bound_high = (
-        (0, (1 << bits) - 1) if unsigned else (-(1 << bits - 1), (1 << bits - 1) - 1)
-    )
+        raise UnsupportedError(f"the reference evaluator does not know the element type {text}")
+    storage = match["storage"]
+    bits = int(storage.lstrip("ui"))
+    unsigned = storage.startswith("u")
+    low = 0 if unsigned else -(1 << (bits - 1))
+    high = (1 << bits) - 1 if unsigned else (1 << (bits - 1)) - 1
+    pairs = [item.strip().split(":") for item in match["scales"].strip("{}").split(",")]
     return UniformQuantization(
-        storage=dtype(storage_text.replace("u", "ui") if unsigned else storage_text),
-        expressed=dtype(expressed),
-        storage_min=bound_low if low is None else int(low),
-        storage_max=bound_high if high is None else int(high),
+        storage=np.dtype(types.to_dtype(f"ui{bits}" if unsigned else storage)),
+        expressed=np.dtype(types.to_dtype(match["expressed"])),
+        storage_min=low if match["low"] is None else int(match["low"]),
+        storage_max=high if match["high"] is None else int(match["high"]),
         scales=tuple(float(pair[0]) for pair in pairs),
         zero_points=tuple(int(pair[1]) if len(pair) > 1 else 0 for pair in pairs),
-        axis=None if axis is None else int(axis),
+        axis=None if match["axis"] is None else int(match["axis"]),
     )
-
-
-def _dtype_of_text(text: str) -> DType:
-    return {
-        "f16": np.dtype(np.float16),
-        "f32": np.dtype(np.float32),
-        "f64": np.dtype(np.float64),
-    }.get(text) or _integer_or_bfloat16(text)
-
-
-def _integer_or_bfloat16(text: str) -> DType:
-    import ml_dtypes
-
-    if text == "bf16":
-        return np.dtype(ml_dtypes.bfloat16)
-    name = text.replace("ui", "uint") if text.startswith("u") else text.replace("i", "int")
-    return np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else np.dtype(name)
 
 
 def quantization_of(mlir_type: Any) -> UniformQuantization | None:
     """The quantization of a tensor's elements, or None if they are not quantized."""
     text = str(element_type(mlir_type))
-    return (
-        _quantization_of_text(text, _dtype_of_text) if text.startswith("!quant.uniform") else None
-    )
+    return _parse_quantization(text) if text.startswith("!quant.") else None
 
 
 def dtype_of(mlir_type: Any) -> DType:
@@ -125,18 +76,21 @@ def dtype_of(mlir_type: Any) -> DType:
     quantization = quantization_of(mlir_type)
     if quantization is not None:
         return quantization.expressed
-    return np.dtype(types.numpy_dtype(element_type(mlir_type)))
+    return types.to_dtype(element_type(mlir_type))
+
+
+def storage_dtype_of(mlir_type: Any) -> DType:
+    """NumPy type in which a tensor's elements are passed; the stored integers of quantized ones."""
+    quantization = quantization_of(mlir_type)
+    return dtype_of(mlir_type) if quantization is None else quantization.storage
 
 
 class OpReader:
-    """Reads attributes of `op` under their StableHLO names, as the functions of this package take
-    them.
-    """
+    """Reads attributes of `op` under their StableHLO names, as functions here take them."""
 
     def __init__(self, op: Any) -> None:
         self.op = op
         self.name: str = op.name
-        self._attributes = op.attributes
 
     def unsupported(self, why: str) -> UnsupportedError:
         """An error that names this operation and its place in the user's source."""
@@ -144,113 +98,99 @@ class OpReader:
 
     def has(self, name: str) -> bool:
         """Whether the attribute is present."""
-        return name in self._attributes
-
-    def attribute(self, name: str) -> Any:
-        """The attribute itself."""
-        return self._attributes[name]
+        return name in self.op.attributes
 
     def ints(self, name: str) -> tuple[int, ...] | None:
         """A list of integers or booleans; None if absent."""
-        if not self.has(name):
-            return None
-        attribute = self._attributes[name]
-        if isinstance(attribute, ir.DenseElementsAttr):
-            return tuple(int(x) for x in constants.to_numpy(attribute).reshape(-1))
-        if isinstance(attribute, ir.ArrayAttr):
-            return tuple(int(x.value) for x in attribute)
-        return tuple(int(x) for x in attribute)
+        return attributes.ints(self.op, name) if self.has(name) else None
 
     def matrix(self, name: str) -> list[list[int]] | None:
         """A two-dimensional list of integers, such as padding or replica groups; None if absent."""
         if not self.has(name):
             return None
-        attribute = self._attributes[name]
+        attribute = self.op.attributes[name]
         if not isinstance(attribute, ir.DenseElementsAttr):
-            raise self.unsupported(f"cannot evaluate {name} = {attribute}")
+            raise self.unsupported(f"the reference evaluator cannot read {name} = {attribute}")
         values = constants.to_numpy(attribute)
-        return [[int(x) for x in row] for row in values.reshape(values.shape[0], -1)]
+        return values.reshape(values.shape[0], -1).tolist()
 
     def integer(self, name: str) -> int:
         """An integer."""
-        return int(self._attributes[name].value)
+        return attributes.integer(self.op, name)
 
     def integer_or(self, name: str, default: int) -> int:
         """An integer, or the default if absent."""
-        return self.integer(name) if self.has(name) else default
+        return attributes.integer(self.op, name, default)
 
     def boolean(self, name: str) -> bool:
         """A flag; false if absent."""
-        if not self.has(name):
-            return False
-        attribute = self._attributes[name]
-        return bool(attribute.value) if hasattr(attribute, "value") else str(attribute) == "true"
+        return attributes.boolean(self.op, name)
 
     def number(self, name: str) -> float:
         """A float."""
-        return float(self._attributes[name].value)
+        return float(ir.FloatAttr(self.op.attributes[name]).value)
 
     def enum(self, name: str) -> str:
-        """The bare keyword of an enum attribute such as `#hlo<comparison_direction EQ>`."""
-        text = str(self._attributes[name])
-        match = _ENUM.match(text)
-        if match is None:
-            raise self.unsupported(f"expected an enum for {name}, found {text}")
-        return match.group(1)
+        """The bare keyword of an enumeration, such as EQ."""
+        return attributes.enum(self.op, name)
 
     def optional_enum(self, name: str) -> str | None:
         """As `enum`; None if absent."""
         return self.enum(name) if self.has(name) else None
 
     def string(self, name: str) -> str:
-        """A string."""
-        return str(ir.StringAttr(self._attributes[name]).value)
-
-    def symbol(self, name: str) -> str:
-        """The name a symbol reference refers to."""
-        return str(ir.FlatSymbolRefAttr(self._attributes[name]).value)
+        """A string, or the name a symbol reference refers to."""
+        return attributes.string(self.op, name)
 
     def symbols(self, name: str) -> list[str]:
         """The names a list of symbol references refers to."""
-        return [
-            str(ir.FlatSymbolRefAttr(item).value) for item in ir.ArrayAttr(self._attributes[name])
-        ]
+        listed = ir.ArrayAttr(self.op.attributes[name])
+        return [ir.FlatSymbolRefAttr(item).value for item in listed]
 
     def backend_config(self) -> dict[str, int]:
         """A custom call's options, from its dictionary in either place StableHLO keeps it."""
         name = "mhlo.backend_config" if self.has("mhlo.backend_config") else "backend_config"
-        if not self.has(name) or not isinstance(self._attributes[name], ir.DictAttr):
+        if not self.has(name):
             return {}
-        dictionary = self._attributes[name]
+        dictionary = self.op.attributes[name]
+        if not isinstance(dictionary, ir.DictAttr):
+            return {}
         names = [item if isinstance(item, str) else item.name for item in dictionary]
         return {key: dictionary[key].value for key in names}
 
+    def _numbers(self, name: str, kind: type[Numbers]) -> Numbers:
+        attribute = self.op.attributes[name]
+        fields = [field.name for field in dataclasses.fields(kind)]
+        return kind(**{field: getattr(attribute, field) for field in fields})
+
     def dot_numbers(self, name: str) -> DotDimensionNumbers:
         """Dimension numbers of a dot."""
-        return DotDimensionNumbers(**_parse_fields(str(self._attributes[name])))
+        return self._numbers(name, DotDimensionNumbers)
 
     def ragged_dot_numbers(self, name: str) -> RaggedDotDimensionNumbers:
         """Dimension numbers of a ragged dot."""
-        fields = _parse_fields(str(self._attributes[name]))
-        ragged = fields.pop("lhs_ragged_dimensions", ())
-        group = fields.pop("rhs_group_dimensions", ())
-        return RaggedDotDimensionNumbers(DotDimensionNumbers(**fields), ragged, group)
+        attribute = self.op.attributes[name]
+        return RaggedDotDimensionNumbers(
+            self._numbers(name, DotDimensionNumbers),
+            attribute.lhs_ragged_dimensions,
+            attribute.rhs_group_dimensions,
+        )
 
     def gather_numbers(self, name: str) -> GatherDimensionNumbers:
         """Dimension numbers of a gather."""
-        return GatherDimensionNumbers(**_parse_fields(str(self._attributes[name])))
+        return self._numbers(name, GatherDimensionNumbers)
 
     def scatter_numbers(self, name: str) -> ScatterDimensionNumbers:
         """Dimension numbers of a scatter."""
-        return ScatterDimensionNumbers(**_parse_fields(str(self._attributes[name])))
+        return self._numbers(name, ScatterDimensionNumbers)
 
     def conv_numbers(self, name: str) -> ConvDimensionNumbers:
         """Dimension numbers of a convolution."""
-        return _parse_conv(str(self._attributes[name]))
+        return self._numbers(name, ConvDimensionNumbers)
 
     def constant(self, name: str) -> Array:
         """A dense elements attribute as an array."""
-        return constants.to_numpy(self._attributes[name])
+        return constants.to_numpy(self.op.attributes[name])
 
     def result_types(self) -> Sequence[Any]:
         """Types of the results."""
@@ -264,7 +204,7 @@ class OpReader:
     def result_shape(self, name: str = "", index: int = 0) -> tuple[int, ...]:
         """Static shape of a result."""
         del name
-        shaped = ir.RankedTensorType(self.op.results[index].type)
-        if not shaped.has_static_shape:
-            raise self.unsupported(f"the result type {shaped} is not static")
+        shaped = self.op.results[index].type
+        if not is_tensor(shaped) or not shaped.has_static_shape:
+            raise self.unsupported(f"expected a static result type, found {shaped}")
         return tuple(shaped.shape)

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hlo.reference.computation import Computation, accumulator_of
+from hlo.reference.computation import Computation, accumulated, accumulator_of
 from hlo.reference.data_movement import pad
-from hlo.reference.element_types import Array, is_complex, is_float, round_to, widen
+from hlo.reference.element_types import Array, widen
 
 
 def _combine_neighbours(parts: list[Array], body: Computation) -> list[Array]:
@@ -29,13 +29,6 @@ def _combine_neighbours(parts: list[Array], body: Computation) -> list[Array]:
             for new, old in zip(folded, parts, strict=True)
         ]
     return [x[..., 0] for x in parts]
-
-
-def _accumulates_wide(body: Computation, inputs: Sequence[Array]) -> np.ufunc | None:
-    dtype = inputs[0].dtype
-    if len(inputs) != 1 or not (is_float(dtype) or is_complex(dtype)):
-        return None
-    return accumulator_of(body)
 
 
 def reduce(
@@ -56,12 +49,13 @@ def reduce(
         return tuple(
             np.full(shape, init, x.dtype) for x, init in zip(inputs, init_values, strict=True)
         )
-    ufunc = _accumulates_wide(body, inputs)
-    if ufunc is not None:
+    ufunc = accumulator_of(body, inputs[0].dtype)
+    if ufunc is not None and len(inputs) == 1:
+        wide = widen(inputs[0])
         with np.errstate(all="ignore"):
-            total = ufunc.reduce(widen(inputs[0]), axis=axes)
+            total = ufunc.reduce(wide, axis=axes, dtype=wide.dtype)
             result = ufunc(widen(init_values[0]), total)
-        return (round_to(np.asarray(result), inputs[0].dtype),)
+        return (accumulated(np.asarray(result), inputs[0].dtype),)
     rows = [x.transpose((*kept, *axes)).reshape((*shape, count)) for x in inputs]
     folded = _combine_neighbours(rows, body)
     starts = [np.broadcast_to(np.asarray(init), shape) for init in init_values]
@@ -179,17 +173,16 @@ def reduce_window(
     starts = [np.full(shape, init, x.dtype) for x, init in zip(inputs, init_values, strict=True)]
     if 0 in shape or 0 in window_dimensions:
         return tuple(starts)
-    ufunc = _accumulates_wide(body, inputs)
-    if ufunc is not None:
-        (leaf_input,) = (widen(x) for x in padded)
-        total = widen(starts[0])
-        with np.errstate(all="ignore"):
-            for (leaf,) in _window_leaves(
-                [leaf_input], window_dimensions, strides, dilations, shape
-            ):
-                total = ufunc(total, leaf)
-        return (round_to(total, inputs[0].dtype),)
+    ufunc = accumulator_of(body, inputs[0].dtype)
+    if ufunc is not None and len(inputs) == 1:
+        padded = [widen(padded[0])]
     leaves = _window_leaves(padded, window_dimensions, strides, dilations, shape)
+    if ufunc is not None and len(inputs) == 1:
+        total = np.array(widen(starts[0]))
+        with np.errstate(all="ignore"):
+            for (leaf,) in leaves:
+                ufunc(total, leaf, out=total)
+        return (accumulated(total, inputs[0].dtype),)
     return tuple(np.asarray(x) for x in body(*starts, *_fold_leaves(leaves, body)))
 
 
@@ -244,12 +237,12 @@ def select_and_scatter(
     result = np.full(operand.size, init_value, operand.dtype)
     if targets.size == 0:
         return result.reshape(operand.shape)
-    ufunc = _accumulates_wide(scatter, [operand])
+    ufunc = accumulator_of(scatter, operand.dtype)
     if ufunc is not None:
-        wide = widen(result)
+        wide = np.array(widen(result))
         with np.errstate(all="ignore"):
             ufunc.at(wide, targets, widen(values))
-        return round_to(wide, operand.dtype).reshape(operand.shape)
+        return accumulated(wide, operand.dtype).reshape(operand.shape)
     for target, value in zip(targets.tolist(), values, strict=True):
         (combined,) = scatter(result[target : target + 1], np.asarray([value], operand.dtype))
         result[target] = np.asarray(combined)[0]
