@@ -1,8 +1,8 @@
 """Packing: live ranges and sizes in, offsets in one arena out. No IR.
 
-    >>> from hlo.passes.memory.packing import Buffer, pack
-    >>> pack([Buffer("a", 0, 2, 64), Buffer("b", 1, 3, 64), Buffer("c", 2, 4, 64)]).height
-    128
+>>> from hlo.passes.memory.packing import Buffer, pack
+>>> pack([Buffer("a", 0, 2, 64), Buffer("b", 1, 3, 64), Buffer("c", 2, 4, 64)]).height
+128
 """
 
 from __future__ import annotations

@@ -77,9 +77,7 @@ class Columns:
         maxima = self.live_bytes
         for k in range(int(level.max(initial=0)) + 1):
             at = np.flatnonzero(level == k)
-            result[at] = np.maximum(
-                maxima[first[at]], maxima[first[at] + count[at] - (1 << k)]
-            )
+            result[at] = np.maximum(maxima[first[at]], maxima[first[at] + count[at] - (1 << k)])
             maxima = np.maximum(maxima[: -(1 << k)], maxima[1 << k :])
         return result
 

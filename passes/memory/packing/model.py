@@ -14,7 +14,7 @@ MAX_TOTAL_BYTES = 2**62
 
 
 class InvalidBufferError(CompileError, ValueError):
-    """Buffers that are no packing problem: a range that ends before it starts, a negative size, ..."""
+    """Buffers that are no packing problem: a range that ends before it starts, for example."""
 
 
 class InvalidPlacementError(CompileError, ValueError):
@@ -68,7 +68,8 @@ def check_buffers(buffers: Sequence[Buffer]) -> None:
         seen.add(buffer.id)
         if buffer.start > buffer.end:
             raise InvalidBufferError(
-                f"buffer {buffer.id} is live in [{buffer.start}, {buffer.end}); expected start <= end"
+                f"buffer {buffer.id} is live in [{buffer.start}, {buffer.end}); "
+                "expected start <= end"
             )
         if buffer.size < 0:
             raise InvalidBufferError(f"buffer {buffer.id} has {buffer.size} bytes; expected >= 0")

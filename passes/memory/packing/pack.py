@@ -20,11 +20,16 @@ from hlo.passes.memory.packing.search import (
 
 Strategy = Literal["auto", "greedy", "search"]
 
-# What a compile spends without being asked: some milliseconds at most.
-_DEFAULT_STEPS = 4_000_000
+# What is spent on a search that nobody asked for: some 50 microseconds a buffer, tens of
+# milliseconds at most; and nothing when greedy placement came this close to the bound.
+_STEPS_PER_BUFFER = 20_000
+_MAX_STEPS = 16_000_000
+_CLOSE = 1.01
 
-# Greedy rules are tried while they have looked at fewer pairs than this, about a second's work.
-_GREEDY_PAIRS = 200_000_000
+# Without a time budget, greedy rules are tried while they have looked at fewer pairs than this,
+# some tenths of a second, but two of them in any case.
+_GREEDY_PAIRS = 60_000_000
+_GREEDY_RULES = 2
 
 
 def pack(
@@ -43,8 +48,8 @@ def pack(
     Args:
         buffers: in any order, with distinct ids.
         capacity: bytes the arena may have.
-        time_budget_s: seconds to search for if greedy placement falls short. 0 is a fixed small
-            effort, the same on every machine.
+        time_budget_s: seconds, about, to find a placement in. 0 is a small effort that depends on
+            the number of buffers, not on the machine.
         strategy: "greedy" never searches, "search" only searches unless that finds nothing, "auto"
             is greedy placement, then search.
 
@@ -59,13 +64,13 @@ def pack(
     apart = max((b.size for b in buffers if b.start == b.end), default=0)
     if not conflicting:
         return Placement(dict.fromkeys((b.id for b in buffers), 0), apart, apart, "no conflicts")
-    packer = _Packer(Columns.of(conflicting), apart, capacity)
+    packer = _Packer(Columns.of(conflicting), apart, capacity, time_budget_s)
     if strategy == "search":
-        packer.search(time_budget_s)
+        packer.search()
     if strategy != "search" or packer.offsets is None:
         packer.greedy()
-    if strategy == "auto":
-        packer.search(time_budget_s)
+    if strategy == "auto" and not packer.close:
+        packer.search()
     offsets: dict[int | str, int] = dict.fromkeys((b.id for b in buffers), 0)
     offsets.update(zip((b.id for b in conflicting), packer.best.tolist(), strict=True))
     return Placement(offsets, packer.height, packer.bound, packer.method)
@@ -74,11 +79,18 @@ def pack(
 class _Packer:
     """The best placement so far, and what it is measured against."""
 
-    def __init__(self, columns: Columns, floor: int, capacity: int | None) -> None:
+    def __init__(
+        self, columns: Columns, floor: int, capacity: int | None, time_budget_s: float
+    ) -> None:
         self.columns = columns
-        self.capacity = capacity
-        self.bound = max(columns_bound(columns), floor)
         self.floor = floor
+        self.capacity = capacity
+        self.effort = (
+            Effort.of_seconds(time_budget_s)
+            if time_budget_s > 0
+            else Effort(min(_STEPS_PER_BUFFER * len(columns), _MAX_STEPS))
+        )
+        self.bound = max(columns_bound(columns), floor)
         self.offsets: Int64s | None = None
         self.height = 0
         self.method = ""
@@ -95,6 +107,12 @@ class _Packer:
             return False
         return self.height <= max(self.bound, self.capacity or 0)
 
+    @property
+    def close(self) -> bool:
+        """Whether what is left to gain is not worth a search that nobody asked for."""
+        unasked = self.capacity is None and self.effort.deadline is None
+        return self.done or (unasked and self.height <= self.bound * _CLOSE)
+
     def offer(self, offsets: Int64s, method: str) -> None:
         height = max(int((offsets + self.columns.size).max()), self.floor)
         if self.offsets is None or height < self.height:
@@ -102,30 +120,30 @@ class _Packer:
 
     def greedy(self) -> None:
         pairs = 0
-        for name, offsets in greedy_placements(self.columns):
+        for tried, (name, offsets) in enumerate(greedy_placements(self.columns), 1):
             self.offer(offsets, name)
             pairs += self.columns.conflicts
-            if self.done or pairs >= _GREEDY_PAIRS:
+            enough = pairs >= _GREEDY_PAIRS if self.effort.deadline is None else self.effort.spent
+            if self.done or (enough and tried >= _GREEDY_RULES):
                 return
 
-    def search(self, time_budget_s: float) -> None:
+    def search(self) -> None:
         if self.done or self.columns.conflicts > MAX_CONFLICTS:
             return
         if self.capacity is not None and self.capacity < self.bound:
             return
-        effort = Effort(_DEFAULT_STEPS) if time_budget_s == 0 else Effort.of_seconds(time_budget_s)
-        found = self._search(effort)
+        found = self._search()
         self.bound = max(self.bound, found.bound)
         if found.offsets is not None:
             self.offer(found.offsets, found.method)
 
-    def _search(self, effort: Effort) -> Found:
+    def _search(self) -> Found:
         if self.capacity is not None:
-            return search_below(self.columns, self.capacity, self.bound, effort)
+            return search_below(self.columns, self.capacity, self.bound, self.effort)
         height = self.height
-        if self.offsets is None:
-            height = int(self.columns.padded_size.sum() + self.columns.alignment.sum())
-        return search_lowest(self.columns, height, self.bound, effort)
+        if self.offsets is None:  # buffers side by side
+            height = int(self.columns.size.sum() + self.columns.alignment.sum())
+        return search_lowest(self.columns, height, self.bound, self.effort)
 
 
 def _check_arguments(capacity: int | None, time_budget_s: float, strategy: str) -> None:

@@ -14,7 +14,7 @@ _END, _START = 0, 1
 def check_placement(
     buffers: Sequence[Buffer], placement: Placement, *, capacity: int | None = None
 ) -> None:
-    """Raises `InvalidPlacementError` unless `placement` places the buffers, below `capacity` if given.
+    """Raises `InvalidPlacementError` unless `placement` places the buffers, and below `capacity`.
 
     A sweep over time holds the live buffers, disjoint so far, by offset: a new one can only overlap
     its two neighbours there. O(n log n) comparisons.
@@ -35,7 +35,8 @@ def _check_offsets(buffers: Sequence[Buffer], placement: Placement) -> None:
             raise InvalidPlacementError(f"buffer {buffer.id} has no offset")
         if offset < 0 or offset % buffer.alignment != 0:
             raise InvalidPlacementError(
-                f"buffer {buffer.id} lies at {offset}; expected a multiple of {buffer.alignment}, >= 0"
+                f"buffer {buffer.id} lies at {offset}; "
+                f"expected a multiple of {buffer.alignment}, at least 0"
             )
 
 
