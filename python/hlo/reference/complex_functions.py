@@ -166,3 +166,14 @@ def sign(z: Array) -> Array:
     unit = from_parts(x / magnitude, y / magnitude, z.dtype)
     nan = np.isnan(x) | np.isnan(y)
     return np.select([nan, magnitude == 0], [np.full_like(z, complex(np.nan, np.nan)), 0], unit)
+
+
+def asin_acos_kernel(z: Array) -> Array:
+    """w with asin(z) = atan2(x, Re w) + i sign(y) Im w and acos(z) = atan2(Re w, x) - i sign(y) Im w.
+
+    With a = (|z + 1| + |z - 1|) / 2 it is sqrt(a^2 - x^2) + i acosh(a); Hull, Fairgrieve and Tang,
+    "Implementing the complex arcsine and arccosine functions using exception handling", 1997.
+    """
+    angle, height = parts(np.asarray(np.arccos(z)))
+    height = np.abs(height)
+    return from_parts(np.cosh(height) * np.sin(angle), height, z.dtype)

@@ -148,7 +148,7 @@ class OpReader:
         return [ir.FlatSymbolRefAttr(item).value for item in listed]
 
     def backend_config(self) -> dict[str, int]:
-        """A custom call's options, from its dictionary in either place StableHLO keeps it."""
+        """A custom call's integers, flags and characters, from its dictionary of options."""
         name = "mhlo.backend_config" if self.has("mhlo.backend_config") else "backend_config"
         if not self.has(name):
             return {}
@@ -156,7 +156,12 @@ class OpReader:
         if not isinstance(dictionary, ir.DictAttr):
             return {}
         names = [item if isinstance(item, str) else item.name for item in dictionary]
-        return {key: dictionary[key].value for key in names}
+        options = {key: dictionary[key] for key in names}
+        return {
+            key: int(option.value)
+            for key, option in options.items()
+            if isinstance(option, ir.IntegerAttr | ir.BoolAttr)
+        }
 
     def _numbers(self, name: str, kind: type[Numbers]) -> Numbers:
         attribute = self.op.attributes[name]

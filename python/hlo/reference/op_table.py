@@ -36,6 +36,7 @@ Read = Callable[[OpReader, str], Any]
 
 # Operations that act on each element by itself, and so also on whole arrays of elements at once.
 ELEMENTWISE: dict[str, Callable[..., Array]] = {
+    "hlo._asin_acos_kernel": transcendental.asin_acos_kernel,
     "hlo.abs": arithmetic.abs_,
     "hlo.acos": transcendental.acos,
     "hlo.acosh": transcendental.acosh,

@@ -94,6 +94,11 @@ def acos(operand: Array) -> Array:
     return rounded_extended(np.arccos, operand)
 
 
+def asin_acos_kernel(operand: Array) -> Array:
+    """What the inverse sine and cosine of a complex number have in common."""
+    return rounded_extended(complex_functions.asin_acos_kernel, operand)
+
+
 def atan(operand: Array) -> Array:
     """Inverse tangent."""
     return rounded_extended(np.arctan, operand)

@@ -100,6 +100,16 @@ def test_complex_cube_root_cubes_back() -> None:
     np.testing.assert_allclose(transcendental.cbrt(values) ** 3, values, rtol=1e-14)
 
 
+def test_asin_acos_kernel_yields_both_functions() -> None:
+    z = random_floats((50,), np.complex128, seed=5)
+    w = transcendental.asin_acos_kernel(z)
+    x, sign = z.real, np.sign(z.imag)
+    asin = np.arctan2(x, w.real) + 1j * sign * w.imag
+    acos = np.arctan2(w.real, x) - 1j * sign * w.imag
+    np.testing.assert_allclose(asin, transcendental.asin(z), rtol=1e-13)
+    np.testing.assert_allclose(acos, transcendental.acos(z), rtol=1e-13)
+
+
 def test_complex_log_plus_one_near_cancellation() -> None:
     # |1 + z|^2 - 1 = 2x + x^2 + y^2 is 2^-120 here; evaluated plainly in complex128 it is 0.
     y = 2.0**-30
