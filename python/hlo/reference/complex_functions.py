@@ -169,7 +169,7 @@ def sign(z: Array) -> Array:
 
 
 def asin_acos_kernel(z: Array) -> Array:
-    """w with asin(z) = atan2(x, Re w) + i sign(y) Im w and acos(z) = atan2(Re w, x) - i sign(y) Im w.
+    """w of asin(z) = atan2(x, Re w) + i sign(y) Im w, acos(z) = atan2(Re w, x) - i sign(y) Im w.
 
     With a = (|z + 1| + |z - 1|) / 2 it is sqrt(a^2 - x^2) + i acosh(a); Hull, Fairgrieve and Tang,
     "Implementing the complex arcsine and arccosine functions using exception handling", 1997.
