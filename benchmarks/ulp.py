@@ -289,10 +289,10 @@ def main() -> None:
     if arguments.write:
         head = (
             "# Accuracy of the elementwise functions\n\n"
-            "Largest error in units in the last place over random bit patterns, uniform samples and\n"
-            "edges, written by `python benchmarks/ulp.py --write`. A special value differs where one\n"
-            "of the results is infinite or NaN and they are not equal. XLA:CPU flushes subnormal\n"
-            "numbers to zero; its column leaves them out, ours does not.\n\n"
+            "Largest error in units in the last place over random bit patterns, uniform samples\n"
+            "and edges, written by `python benchmarks/ulp.py --write`. A special value differs\n"
+            "where one of the results is infinite or NaN and they are not equal. XLA:CPU flushes\n"
+            "subnormal numbers to zero; its column leaves them out, ours does not.\n\n"
             "| op | type | ours | XLA:CPU | our worst operand |\n|---|---|---|---|---|\n"
         )
         (ROOT / "docs" / "ulp.md").write_text(head + "\n".join(rows) + "\n")

@@ -84,7 +84,7 @@ def tanh(x: Real) -> Real:
     near = (square * x).fma(polynomial(square, coefficients.TANH[x.scalar]), x)
     grown = exp((magnitude + magnitude).at_most(50.0))
     far = 1.0 - 2.0 / (grown + 1.0)
-    return (magnitude < 0.6).real(near, far.copysign(x))
+    return (magnitude < 0.6).real(near, far).copysign(x)
 
 
 def sinh(x: Real) -> Real:
