@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hlo.diagnostics import UnsupportedError
 from hlo.passes.hlo_to_host.host_text import HostText, Storage
 from hlo.passes.hlo_to_host.kernel_table import KernelTable, structural_key
 from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness
@@ -354,10 +353,8 @@ class Bufferizer:
 
     def _case(self, block: Block, node: Node) -> None:
         text, index = self.text, self.storage(node.operands[0])
-        if index.type.name != "i32":
-            raise UnsupportedError("the index of case must be i32", op="hlo.case", location=node.location)
         raw = text.value(f"memref.load {index.name}[{text.constant(0)}] : {index.memref}")
-        chosen = text.value(f"arith.index_cast {raw} : i32 to index")
+        chosen = text.value(f"arith.index_cast {raw} : {index.type.memory} to index")
         targets = self._branch_targets(block, node)
         *numbered, last = node.regions
         text.line(f"scf.index_switch {chosen}")

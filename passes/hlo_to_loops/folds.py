@@ -93,13 +93,15 @@ def _nest(
     parts = [p for v in initial for p in v.parts]
     if extents[0] == 1:
         return _nest(em, extents[1:], initial, body, (*outer, Affine()))
-    carried = list(zip(parts, register_types(em, types), strict=True))
+    lanes = initial[0].lanes  # the accumulators may be vectors where the indices are scalars
+    with b.width(lanes):
+        carried = list(zip(parts, register_types(em, types), strict=True))
     with b.loop(b.index(0), b.index(extents[0]), b.index(1), carried) as loop:
         index = em.variable(loop.iv, extents[0])
-        values = rebuild(types, loop.carried, b.lanes)
+        values = rebuild(types, loop.carried, lanes)
         done = _nest(em, extents[1:], values, body, (*outer, index))
         loop.yielded = [p for v in done for p in v.parts]
-    return rebuild(types, loop.results, b.lanes)
+    return rebuild(types, loop.results, lanes)
 
 
 def _fold_lanes(em: Emitter, work: Fold, lanes: int) -> list[Value]:
