@@ -80,17 +80,17 @@ NB_MODULE(_packing, module) {
         }
         return toArray(std::move(offsets));
       },
-      nb::arg("start"), nb::arg("end"), nb::arg("size"), nb::arg("alignment"), nb::arg("order"),
-      nb::kw_only(), nb::arg("best_fit"));
+      nb::arg("start"), nb::arg("end"), nb::arg("size"), nb::arg("alignment"), nb::arg("order"), nb::kw_only(),
+      nb::arg("best_fit"));
 
   module.def(
       "search",
-      [](Column<int64_t> start, Column<int64_t> end, Column<int64_t> size, Column<int64_t> alignment,
-         int64_t capacity, int64_t steps, double seconds, uint64_t seed) {
+      [](Column<int64_t> start, Column<int64_t> end, Column<int64_t> size, Column<int64_t> alignment, int64_t capacity,
+         int64_t steps, double seconds, uint64_t seed) {
         Problem problem = makeProblem(start, end, size, alignment);
         nb::gil_scoped_release released;
         return search(problem, {capacity, steps, seconds, seed});
       },
-      nb::arg("start"), nb::arg("end"), nb::arg("size"), nb::arg("alignment"), nb::kw_only(),
-      nb::arg("capacity"), nb::arg("steps"), nb::arg("seconds") = 0.0, nb::arg("seed") = 0);
+      nb::arg("start"), nb::arg("end"), nb::arg("size"), nb::arg("alignment"), nb::kw_only(), nb::arg("capacity"),
+      nb::arg("steps"), nb::arg("seconds") = 0.0, nb::arg("seed") = 0);
 }

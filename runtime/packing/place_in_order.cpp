@@ -1,9 +1,9 @@
 // Greedy placement in a given order.
 //
-// Each buffer is put into a gap between the buffers that are already placed and live at the same time. To visit those in
-// the order of their offsets without sorting, placed buffers are kept in a dyadic index over time: a node stands for a
-// range of time, halved from level to level, and lists, by offset, all placed buffers that are live somewhere in it. A
-// buffer is placed by one pass over the list of the smallest node that contains its live range.
+// Each buffer is put into a gap between the buffers that are already placed and live at the same time. To visit those
+// in the order of their offsets without sorting, placed buffers are kept in a dyadic index over time: a node stands for
+// a range of time, halved from level to level, and lists, by offset, all placed buffers that are live somewhere in it.
+// A buffer is placed by one pass over the list of the smallest node that contains its live range.
 
 #include "packing.h"
 

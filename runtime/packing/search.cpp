@@ -1,20 +1,21 @@
 // Search for a placement below a given capacity.
 //
-// If there is a placement there is one in which no buffer can move down: each lies at offset 0 or rests, up to alignment,
-// on another that is live at the same time ("canonical" solutions, Moffitt, MiniMalloc, ASPLOS 2023). The search keeps a
-// lower bound of each offset and builds such placements from the bottom.
+// If there is a placement there is one in which no buffer can move down: each lies at offset 0 or rests, up to
+// alignment, on another that is live at the same time ("canonical" solutions, Moffitt, MiniMalloc, ASPLOS 2023). The
+// search keeps a lower bound of each offset and builds such placements from the bottom.
 //
 // Time is cut into sections, the maximal sets of buffers that are live together. The floor of a section is the least
-// bound of its unplaced buffers. A valley is a run of sections of equal floor between higher ones. An unplaced buffer at
-// the floor of a valley is live only inside that valley, so nothing can come to lie below it later; hence valleys may be
-// filled in any order, and the most constrained one is taken first. A decision is "this buffer lies at its bound", and
-// its other branch "it lies higher": then it rests on some unplaced buffer, so its bound rises to the least top those can
-// have. The branches are disjoint, so that no placement is visited twice, and an exhausted tree is a proof.
+// bound of its unplaced buffers. A valley is a run of sections of equal floor between higher ones. An unplaced buffer
+// at the floor of a valley is live only inside that valley, so nothing can come to lie below it later; hence valleys
+// may be filled in any order, and the most constrained one is taken first. A decision is "this buffer lies at its
+// bound", and its other branch "it lies higher": then it rests on some unplaced buffer, so its bound rises to the least
+// top those can have. The branches are disjoint, so that no placement is visited twice, and an exhausted tree is a
+// proof.
 //
 // A branch fails when a section's floor plus the sizes of its unplaced buffers exceed the capacity. Sections that fail
-// get more weight in the choice of the next valley (the dom/wdeg rule of Boussemart et al., ECAI 2004). Good choices lead
-// straight to a placement, bad ones nearly never do; so the search restarts after a number of decisions given by Luby's
-// sequence (Luby, Sinclair, Zuckerman, 1993), with the next rule of a portfolio.
+// get more weight in the choice of the next valley (the dom/wdeg rule of Boussemart et al., ECAI 2004). Good choices
+// lead straight to a placement, bad ones nearly never do; so the search restarts after a number of decisions given by
+// Luby's sequence (Luby, Sinclair, Zuckerman, 1993), with the next rule of a portfolio.
 
 #include "packing.h"
 
@@ -110,7 +111,7 @@ private:
 
   // Of each section.
   std::vector<std::vector<int32_t>> members;
-  std::vector<int64_t> total;  // padded size of all members
+  std::vector<int64_t> total;      // padded size of all members
   std::vector<int64_t> unplaced;   // padded size of the unplaced members
   std::vector<int64_t> floor;      // least bound of the unplaced members, or kNoFloor
   std::vector<int32_t> candidates; // unplaced members whose bound is the floor
@@ -384,8 +385,7 @@ int32_t Search::choose(Urgency urgency) const {
   int32_t preferred = -1;
   if (chosen >= 0)
     for (int32_t buffer : members[chosen])
-      if (!placed[buffer] && bound[buffer] == floor[chosen] &&
-          (preferred < 0 || rankOf[buffer] < rankOf[preferred]))
+      if (!placed[buffer] && bound[buffer] == floor[chosen] && (preferred < 0 || rankOf[buffer] < rankOf[preferred]))
         preferred = buffer;
   return preferred;
 }

@@ -86,9 +86,9 @@ class _Packer:
         self.floor = floor
         self.capacity = capacity
         self.effort = (
-            Effort.of_seconds(time_budget_s)
+            Effort(seconds=time_budget_s)
             if time_budget_s > 0
-            else Effort(min(_STEPS_PER_BUFFER * len(columns), _MAX_STEPS))
+            else Effort(steps=min(_STEPS_PER_BUFFER * len(columns), _MAX_STEPS))
         )
         self.bound = max(columns_bound(columns), floor)
         self.offsets: Int64s | None = None

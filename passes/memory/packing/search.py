@@ -11,32 +11,39 @@ from hlo_native import _packing
 # The search keeps lists of conflicts: beyond this many it is slow to start and needs gigabytes.
 MAX_CONFLICTS = 20_000_000
 
+# Shares of the effort that a try at the bound, and one above it, may take.
+_BOUND_SHARE = 1 / 2
+_TARGET_SHARE = 1 / 8
+
 _UNLIMITED_STEPS = 2**62
 
 
-@dataclass
 class Effort:
-    """What may still be spent on a search: `steps` of a few nanoseconds, or time.
+    """What may be spent on a search: a number of steps of a few nanoseconds, or time.
 
     Steps make results reproducible, time does not.
     """
 
-    steps: int = 0
-    deadline: float | None = None
-
-    @staticmethod
-    def of_seconds(seconds: float) -> Effort:
-        return Effort(_UNLIMITED_STEPS, time.monotonic() + seconds)
-
-    @property
-    def seconds_left(self) -> float:
-        return 0.0 if self.deadline is None else max(self.deadline - time.monotonic(), 1e-9)
+    def __init__(self, *, steps: int | None = None, seconds: float | None = None) -> None:
+        self.total_steps = self.steps_left = _UNLIMITED_STEPS if steps is None else steps
+        self.total_seconds = seconds
+        self.deadline = None if seconds is None else time.monotonic() + seconds
 
     @property
     def spent(self) -> bool:
         if self.deadline is not None and time.monotonic() >= self.deadline:
             return True
-        return self.steps <= 0
+        return self.steps_left <= 0
+
+    def steps(self, share: float) -> int:
+        """That share of all steps, if as many are left."""
+        return max(min(int(self.total_steps * share), self.steps_left), 1)
+
+    def seconds(self, share: float) -> float:
+        """That share of all time, if as much is left; 0 if time is no limit."""
+        if self.deadline is None or self.total_seconds is None:
+            return 0.0
+        return max(min(self.total_seconds * share, self.deadline - time.monotonic()), 1e-9)
 
 
 @dataclass(frozen=True)
@@ -67,15 +74,16 @@ def search_below(columns: Columns, capacity: int, bound: int, effort: Effort) ->
 def search_lowest(columns: Columns, height: int, bound: int, effort: Effort) -> Found:
     """Looks for the lowest placement below `height`.
 
-    First at the bound; what that leaves of the effort goes into bisection between the bound and the
-    lowest height found, where a target that is not met within its share counts as too low. When the
-    two meet, bisection starts again from the proven bound, with other seeds.
+    First at the bound; then by bisection between the bound and the lowest height found, where a
+    target that is not met within its share of the effort counts as too low. When the two meet,
+    bisection starts again from the proven bound, with other seeds.
     """
     best: Int64s | None = None
     method = ""
     target, reachable, seed = bound, bound, 0
     while bound < height and not effort.spent:
-        result = _try(columns, target, effort, share=0.5 if target == bound else 0.25, seed=seed)
+        share = _BOUND_SHARE if target == bound else _TARGET_SHARE
+        result = _try(columns, target, effort, share=share, seed=seed)
         if result.outcome == _packing.Outcome.PLACED:
             best, method = result.offsets, _describe(result)
             height = int((best + columns.size).max())
@@ -98,11 +106,11 @@ def _try(
         columns.size,
         columns.alignment,
         capacity=capacity,
-        steps=max(int(effort.steps * share), 1),
-        seconds=effort.seconds_left * share,
+        steps=effort.steps(share),
+        seconds=effort.seconds(share),
         seed=seed,
     )
-    effort.steps -= max(result.steps, 1)
+    effort.steps_left -= max(result.steps, 1)
     return result
 
 
