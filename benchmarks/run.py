@@ -24,6 +24,29 @@ HARNESS = Path(__file__).resolve().parent / "harness.py"
 DEFAULT_PROGRAMS = ROOT.parent / "shared" / "programs"
 MEGABYTE = 1e6
 
+_HEADING = """# Benchmarks
+Written by `make bench`. Real programs, emitted by JAX from public packages; XLA:CPU (jax 0.10.2)
+runs beside us in the same process, run by run in alternation, and medians are compared. x is XLA's
+time / ours: more than 1 is faster than XLA. A result matches at 1e-4 relative for f32, exactly for
+integers; ill-conditioned elements are those on which XLA itself moves as far when its arguments
+change in the last bit (hlo/driver/comparison.py). Donated arguments are donated to both. Arena is
+our scratch memory, temp is XLA's. MB = 1e6.
+"""
+_COLUMNS = (
+    "program",
+    "ours ms",
+    "XLA ms",
+    "x",
+    "compile s",
+    "XLA compile s",
+    "kernels",
+    "XLA kernels",
+    "arena MB",
+    "XLA temp MB",
+    "largest rel. error",
+    "results",
+)
+
 
 def main() -> int:
     args = _parser().parse_args()
@@ -74,7 +97,7 @@ def line_of(report: dict[str, Any]) -> str:
     if "error" in report:
         return f"{report['name']:18} FAILS: {report['error'][:160]}"
     peer = report["peer"]
-    verdict = "match" if report["mismatches"] == 0 else f"{report['mismatches']} MISMATCHES"
+    verdict = _verdict(report)
     return (
         f"{report['name']:18} {report['run_ms']:10.3f} ms  xla {peer['run_ms']:10.3f} ms  "
         f"x{peer['run_ms'] / report['run_ms']:.2f}  compile {report['compile_s']:.2f} / "
@@ -87,19 +110,8 @@ def markdown(reports: Sequence[dict[str, Any]]) -> str:
     """The page docs/benchmarks.md."""
     rows = "".join(_row(report) for report in reports)
     return (
-        "# Benchmarks\n"
-        "Written by `make bench`. Real programs, emitted by JAX from public packages; XLA:CPU "
-        "(jax 0.10.2) runs beside us\n"
-        "in the same process, run by run in alternation, and medians are compared. x is XLA's "
-        "time / ours: more than 1 is\n"
-        "faster than XLA. A result matches at 1e-4 relative for f32, exactly for integers. "
-        "Donated arguments are donated to\n"
-        "both. Arena is our scratch memory, temp XLA's. MB = 1e6.\n\n"
-        f"Machine: {machine()}\n\n"
-        "| program | ours ms | XLA ms | x | compile s | XLA compile s | kernels | XLA kernels | "
-        "arena MB | XLA temp MB "
-        "| largest rel. error | |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n"
-        f"{rows}\n{summary(reports)}\n"
+        f"{_HEADING}\nMachine: {machine()}\n\n"
+        f"| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}\n{rows}\n{summary(reports)}\n"
     )
 
 
@@ -136,6 +148,13 @@ def machine() -> str:
     return f"{model}, {len(os.sched_getaffinity(0))} CPUs, load {load:.1f}, {day}"
 
 
+def _verdict(report: dict[str, Any]) -> str:
+    if report["mismatches"]:
+        return f"{report['mismatches']} of {report['elements']} DIFFER"
+    noise = report["ill_conditioned"]
+    return f"match ({noise} ill-conditioned)" if noise else "match"
+
+
 def _row(report: dict[str, Any]) -> str:
     if "error" in report:
         reason = report["error"].replace("|", "\\|").replace("\n", " ")[:200]
@@ -154,9 +173,7 @@ def _row(report: dict[str, Any]) -> str:
         f"{report['arena_bytes'] / MEGABYTE:.3g}",
         f"{peer['temp_bytes'] / MEGABYTE:.3g}",
         "-" if error is None else f"{error:.1e}",
-        "match"
-        if report["mismatches"] == 0
-        else f"{report['mismatches']} of {report['elements']} differ",
+        _verdict(report),
     ]
     return "| " + " | ".join(cells) + " |\n"
 

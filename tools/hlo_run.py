@@ -77,6 +77,12 @@ def _parser() -> argparse.ArgumentParser:
         "--check-results", metavar="N,...", help="check only these results, by position"
     )
     check.add_argument(
+        "--strict",
+        action="store_true",
+        help="count ill-conditioned elements too: those on which the peer's own result moves as "
+        "far when its arguments change in the last bit",
+    )
+    check.add_argument(
         "--rtol", type=float, help="relative tolerance for floating point, instead of the dtype's"
     )
     check.add_argument(
@@ -116,6 +122,7 @@ def _options(args: argparse.Namespace) -> RunOptions:
         seed=args.seed,
         check=args.check,
         checked_results=_positions(args.check_results),
+        strict=args.strict,
         tolerance=Tolerance(args.rtol, args.atol),
         repetitions=args.time,
         json=args.json,

@@ -19,6 +19,8 @@ from hlo.diagnostics import CompileError, MissingExtraError
 from hlo.importers import dialect_prefix, export_stablehlo, load_program
 from hlo.importers.program import is_bytecode
 
+_SPREAD_SAMPLES = 8
+
 
 class Runner(Protocol):
     """A compiled program with arguments in place, ready to run again and again."""
@@ -41,6 +43,46 @@ class Peer(Runner, Protocol):
     def results(self) -> list[np.ndarray]:
         """The results of a run on the original arguments, as NumPy arrays."""
         ...
+
+    def results_for(self, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The results of a run on other arguments of the same shapes and dtypes."""
+        ...
+
+
+def spreads(
+    peer: Peer, arguments: Sequence[np.ndarray], expected: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    """How far each element of a peer's results moves when its arguments change in the last bit.
+
+    Args:
+        arguments: the arguments that gave `expected`.
+
+    Returns:
+        For each result, the largest absolute difference over several runs, as float64.
+    """
+    widest = [np.zeros(result.shape) for result in expected]
+    for sample in range(_SPREAD_SAMPLES):
+        rng = np.random.default_rng(sample)
+        moved = peer.results_for([_moved(argument, rng) for argument in arguments])
+        for index, (result, other) in enumerate(zip(expected, moved, strict=True)):
+            with np.errstate(all="ignore"):
+                difference = np.abs(_as_wide(other) - _as_wide(result))
+            widest[index] = np.maximum(
+                widest[index], np.nan_to_num(difference, nan=0.0, posinf=0.0)
+            )
+    return widest
+
+
+def _moved(argument: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Each element one step up or down; kinds that have no such step stay."""
+    if argument.dtype not in (np.float32, np.float64):
+        return argument
+    direction = np.where(rng.random(argument.shape) < 0.5, -np.inf, np.inf)
+    return np.nextafter(argument, direction.astype(argument.dtype))
+
+
+def _as_wide(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
 class OwnRunner:
@@ -151,9 +193,14 @@ class XlaPeer:
             result.block_until_ready()
 
     def results(self) -> list[np.ndarray]:
+        return self.results_for(self._original)
+
+    def results_for(self, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
         fresh = [
-            self._put(argument) if index in self._donations else self._arguments[index]
-            for index, argument in enumerate(self._original)
+            self._put(argument)
+            if index in self._donations or argument is not self._original[index]
+            else self._arguments[index]
+            for index, argument in enumerate(arguments)
         ]
         return [np.asarray(result) for result in self._execute(fresh)]
 
@@ -202,7 +249,10 @@ class ReferencePeer:
         self._evaluate(self._module, self._arguments)
 
     def results(self) -> list[np.ndarray]:
-        return [np.asarray(result) for result in self._evaluate(self._module, self._arguments)]
+        return self.results_for(self._arguments)
+
+    def results_for(self, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
+        return [np.asarray(result) for result in self._evaluate(self._module, list(arguments))]
 
 
 def make_peer(

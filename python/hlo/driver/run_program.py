@@ -18,7 +18,7 @@ from hlo.diagnostics import ArgumentError, CompileError
 from hlo.driver import arguments as argument_sources
 from hlo.driver.command_line import read_input
 from hlo.driver.comparison import Comparison, Tolerance, compare_all
-from hlo.driver.peers import OwnRunner, Runner, make_peer
+from hlo.driver.peers import OwnRunner, Peer, Runner, make_peer, spreads
 from hlo.driver.statistics import ProgramStatistics
 from hlo.importers.program import load_program
 
@@ -44,6 +44,7 @@ class RunOptions:
         argument_file, literals, specification, seed: where arguments come from; one of them.
         check: `jax`, `reference` or None.
         checked_results: positions of the results to check; empty for all.
+        strict: count ill-conditioned elements as mismatches (see `hlo.driver.comparison`).
         repetitions: timed runs of the program, and of the peer in alternation; 0 for none.
         compile_options: passed to `hlo.compile`.
     """
@@ -56,6 +57,7 @@ class RunOptions:
     seed: int | None = None
     check: str | None = None
     checked_results: tuple[int, ...] = ()
+    strict: bool = False
     tolerance: Tolerance = dataclasses.field(default_factory=Tolerance)
     repetitions: int = 0
     json: bool = False
@@ -149,7 +151,7 @@ def run_program(
     peer = make_peer(options.check, data, arguments, donated) if options.check else None
     comparisons: tuple[Comparison, ...] = ()
     if peer is not None:
-        comparisons = _compared(results, peer.results(), options)
+        comparisons = _compared(results, peer, arguments, options)
     run_ms, peer_ms = time_in_alternation(own, peer, options.repetitions)
     return RunReport(
         name=name,
@@ -194,11 +196,12 @@ def print_report(report: RunReport) -> None:
         print(f"result {index}: {kind} = {shown}")
     for index, comparison in enumerate(report.comparisons):
         verdict = "match" if comparison.matches else f"{comparison.mismatches} MISMATCHES"
+        noise = comparison.ill_conditioned
         print(
-            f"check {index}: {verdict} of {comparison.elements}, largest error "
-            f"{comparison.max_absolute_error:.3g} "
-            f"absolute, {comparison.max_relative_error:.3g} relative "
-            f"{comparison.complaint}".rstrip()
+            f"check {index}: {verdict} of {comparison.elements}"
+            f"{f' ({noise} ill-conditioned)' if noise else ''}, largest error "
+            f"{comparison.max_absolute_error:.3g} absolute, "
+            f"{comparison.max_relative_error:.3g} relative {comparison.complaint}".rstrip()
         )
     counts = report.statistics
     ran = "" if report.run_ms is None else f", runs in {report.run_ms:.3f} ms"
@@ -239,17 +242,30 @@ def _arguments(module: ir.Module, options: RunOptions) -> list[np.ndarray]:
 
 
 def _compared(
-    found: Sequence[np.ndarray], expected: Sequence[np.ndarray], options: RunOptions
+    found: Sequence[np.ndarray], peer: Peer, arguments: Sequence[np.ndarray], options: RunOptions
 ) -> tuple[Comparison, ...]:
+    expected = peer.results()
+    chosen = range(len(expected))
     if options.checked_results and len(found) == len(expected):
-        if max(options.checked_results) >= len(found):
+        chosen = options.checked_results
+        if max(chosen) >= len(found):
             raise CompileError(
-                f"the program has {len(found)} results: there is no result "
-                f"{max(options.checked_results)}"
+                f"the program has {len(found)} results: there is no result {max(chosen)}"
             )
-        found = [found[index] for index in options.checked_results]
-        expected = [expected[index] for index in options.checked_results]
-    return tuple(compare_all(found, expected, options.tolerance))
+        found = [found[index] for index in chosen]
+
+    def spreads_of_chosen() -> list[np.ndarray]:
+        widest = spreads(peer, arguments, expected)
+        return [widest[index] for index in chosen]
+
+    return tuple(
+        compare_all(
+            found,
+            [expected[index] for index in chosen],
+            options.tolerance,
+            None if options.strict else spreads_of_chosen,
+        )
+    )
 
 
 def _finite_maximum(values: Sequence[float]) -> float | None:
