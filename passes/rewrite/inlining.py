@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hlo import ir
+from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.walk import body_of, terminator_of
 
 
@@ -22,6 +23,16 @@ def move_block_before(
     for op in list(block.operations)[:-1]:
         op.operation.move_before(anchor)
     return list(terminator.operands)
+
+
+def move_block_to(
+    builder: Builder, block: ir.Block, arguments: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """As `move_block_before`, to where a builder builds."""
+    anchor = ir.Operation.create("hlo.return", loc=builder.location, ip=builder.point)
+    values = move_block_before(block, arguments, anchor)
+    anchor.erase()
+    return values
 
 
 def copy_block_before(

@@ -9,6 +9,7 @@ the dialect come out of operations as instances of the classes of `hlo.ir.attrib
 
 from __future__ import annotations
 
+from mlir._mlir_libs import _mlir
 from mlir.ir import *  # noqa: F403
 from mlir.ir import MLIRError as MLIRError
 from mlir.passmanager import PassManager as PassManager
@@ -21,3 +22,5 @@ from hlo.ir.context import make_context as make_context
 from hlo.ir.context import make_lowering_context as make_lowering_context
 from hlo.ir.parsing import parse_module as parse_module
 from hlo.ir.parsing import verify as verify
+
+_mlir.globals.append_dialect_search_prefix("hlo.ir.dialect_modules")

@@ -1,0 +1,91 @@
+"""Custom calls that do nothing in one process are dropped; those that nothing can run are errors."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hlo import ir
+from hlo.passes.base import Pass
+from hlo.passes.rewrite.builder import Builder
+from hlo.passes.rewrite.walk import expand, unsupported
+
+IDENTITIES = frozenset(
+    {
+        "LayoutConstraint",
+        "MoveToDevice",
+        "MoveToHost",
+        "PinToDevice",
+        "SPMDFullToShardShape",
+        "SPMDShardToFullShape",
+        "Sharding",
+        "annotate_device_placement",
+        "stablehlo.shape_refinement_operand_wrapper",
+        "xla.sdy.FuncResultSharding",
+        "xla.sdy.GlobalToLocalShape",
+        "xla.sdy.LocalToGlobalShape",
+    }
+)
+# Routines of the runtime, by the names that jaxlib gives LAPACK's.
+RUNTIME_TARGET = re.compile(
+    r"^lapack_([sd](orgqr|ormqr|syevd|sytrd)|[cz](ungqr|unmqr|heevd|hetrd)"
+    r"|[sdcz](gees|geev|gehrd|geqp3|geqrf|gesdd|gesvd|getrf|gtsv|potrf|trsm))_ffi$"
+)
+# Ops that travel as custom calls in portable artifacts, by the name behind the namespace.
+_FUNCTIONS = frozenset(
+    """acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf is_neg_inf
+    is_pos_inf lgamma next_after polygamma sinh square tan zeta""".split()
+)
+
+
+@dataclass(frozen=True)
+class DropNoOpCustomCalls(Pass):
+    """Replaces custom calls that only annotate (sharding, placement, layout) by their operands, and
+    those that stand for an op of the dialect (`mhlo.erf`) by the op.
+
+    Afterwards every custom call is ApproxTopK, which a later pass expands, or a routine of the
+    runtime: LAPACK by jaxlib's names, and `hlo.*`. Any other target is an error.
+
+        %1 = hlo.custom_call @Sharding(%0) : (tensor<8xf32>) -> tensor<8xf32>
+        %2 = hlo.exponential %1 : tensor<8xf32>
+      ==>
+        %2 = hlo.exponential %0 : tensor<8xf32>
+    """
+
+    def run(self, module: ir.Module) -> bool:
+        """Decides by the call's target."""
+        return expand(module, {"hlo.custom_call": _replacement})
+
+
+def is_runtime_target(target: str) -> bool:
+    """Whether the runtime has the routine of that name."""
+    return target.startswith("hlo.") or RUNTIME_TARGET.match(target) is not None
+
+
+def _replacement(call: ir.Operation, builder: Builder) -> list[ir.Value] | None:
+    target = ir.attributes.string(call, "call_target_name")
+    if is_runtime_target(target) or target == "ApproxTopK":
+        return None
+    if target in IDENTITIES:
+        return _identity(call, target)
+    namespace, _, name = target.partition(".")
+    if namespace in ("mhlo", "chlo") and name in _FUNCTIONS and len(call.results) == 1:
+        operands = list(call.operands)
+        return [builder.one(name, operands, call.results[0].type)]
+    raise unsupported(
+        call,
+        f"the custom call @{target} is not known; only LAPACK routines (lapack_*_ffi), ApproxTopK and "
+        "annotations such as Sharding are. Express it with ops of the dialect",
+    )
+
+
+def _identity(call: ir.Operation, target: str) -> list[ir.Value]:
+    values = list(call.operands)[: len(call.results)]
+    given, asked = [v.type for v in values], [r.type for r in call.results]
+    if given != asked:
+        raise unsupported(
+            call,
+            f"expected @{target} to keep the type {given}, found {asked}: programs partitioned over "
+            "several devices cannot be compiled; lower the program for one device",
+        )
+    return values

@@ -1,0 +1,70 @@
+"""Checks that a program is of core ops alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hlo import ir
+from hlo.passes.base import Pass
+from hlo.passes.legalize.drop_no_op_custom_calls import is_runtime_target
+from hlo.passes.rewrite.elementwise import ELEMENTWISE
+from hlo.passes.rewrite.tensor_types import has_static_shape, is_tensor
+from hlo.passes.rewrite.walk import malformed, operations, unsupported
+
+LEGAL_OPS: frozenset[str] = (
+    (ELEMENTWISE - {"hlo.mulhi", "hlo._asin_acos_kernel"})
+    | {
+        f"hlo.{name}"
+        for name in """
+        bitcast_convert broadcast_in_dim concatenate constant convolution custom_call dot_general
+        dynamic_slice dynamic_update_slice fft fusion gather iota optimization_barrier pad reduce
+        reduce_window reshape reverse scatter select_and_scatter slice sort transpose
+        case if while return
+        """.split()
+    }
+    | {"builtin.module", "func.func", "func.return"}
+)
+"""What the passes after legalization understand."""
+
+
+@dataclass(frozen=True)
+class VerifyLegalized(Pass):
+    """Closes legalization: every op is in `LEGAL_OPS`, every value is a tensor of static shape, every
+    custom call is one of the runtime's, and there is one function, `main`.
+
+    Changes nothing.
+    """
+
+    def run(self, module: ir.Module) -> bool:
+        """Raises for the first op that is left over."""
+        for op in operations(module):
+            if op.name not in LEGAL_OPS:
+                raise unsupported(op, "cannot be compiled for the CPU")
+            if op.name == "hlo.custom_call":
+                _check_target(op)
+            for result in op.results:
+                _check_type(op, result.type)
+            if op.name == "func.func":
+                for argument in op.regions[0].blocks[0].arguments:
+                    _check_type(op, argument.type)
+        return False
+
+
+def _check_target(op: ir.Operation) -> None:
+    target = ir.attributes.string(op, "call_target_name")
+    if not is_runtime_target(target):
+        raise unsupported(op, f"the custom call @{target} is not known")
+
+
+def _check_type(op: ir.Operation, kind: ir.Type) -> None:
+    if not is_tensor(kind):
+        raise malformed(op, f"expected tensors, found a value of type {kind}")
+    if not has_static_shape(kind):
+        raise unsupported(
+            op,
+            f"expected a static shape, found {kind}: its sizes depend on values that are known only "
+            "when the program runs",
+        )
+    element = str(ir.RankedTensorType(kind).element_type)
+    if element.startswith("!quant") or element == "index":
+        raise unsupported(op, f"elements of type {element} cannot be compiled")
