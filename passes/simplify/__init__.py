@@ -5,3 +5,4 @@ from __future__ import annotations
 from hlo.passes.base import Pass
 
 PIPELINE: tuple[Pass, ...] = ()
+"""The passes of simplification, in order."""
