@@ -111,7 +111,7 @@ def compare(
     wrong = ~((relative <= limit) | (absolute <= tolerance.absolute))
     out_of_tolerance = int(np.count_nonzero(wrong))
     if spread is not None and limit > 0:
-        # Few samples may leave an element of a noisy array still: the array's own level is the least.
+        # Few samples may miss an element of a noisy array: the level of the array is the least.
         level = math.sqrt(float(np.mean(np.square(spread))))
         wrong &= ~(absolute <= _SPREADS * np.maximum(spread, level))
     mismatches = int(np.count_nonzero(wrong))

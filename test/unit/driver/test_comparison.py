@@ -90,7 +90,7 @@ def test_empty_results_match() -> None:
 
 def test_an_element_within_the_spread_of_the_peer_is_ill_conditioned() -> None:
     found, expected = np.float32([1.0, 2.0]), np.float32([1.003, 2.0])
-    # 0.003 <= 4 * 0.001; and 0.003 > 4 * 0.0005, which is more than the level 4 * sqrt(0.0005**2 / 2).
+    # 0.003 <= 4 * 0.001; 0.003 > 4 * 0.0005 (the level is 0.0005 / sqrt(2), less).
     wide = compare(found, expected, STRICT, np.array([0.001, 0.0]))
     assert wide.matches and wide.ill_conditioned == 1
     narrow = compare(found, expected, STRICT, np.array([0.0005, 0.0]))
