@@ -1,6 +1,7 @@
 #include "symbols.h"
 
 #include "kernel_abi.h"
+#include "lapack/symbols.h"
 
 #include <cmath>
 #include <complex>
@@ -104,6 +105,9 @@ std::vector<std::pair<const char *, void *>> makeSymbols() {
   HLO_SYMBOL(hlo_rt_gemm_batched_c64)
   HLO_SYMBOL(hlo_rt_gemm_batched_c128)
 #undef HLO_SYMBOL
+
+  for (const auto &[name, entry] : hlo::runtime::lapack::entries())
+    symbols.emplace_back(name, address(entry));
 
   using F1 = float (*)(float);
   using D1 = double (*)(double);

@@ -1,0 +1,286 @@
+// Triangular solves, Cholesky, LU, QR and tridiagonal solves.
+#pragma once
+
+#include "problem.h"
+
+namespace hlo::runtime::lapack {
+
+inline double cube(int64_t n) { return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n); }
+inline char flipped(char uplo) { return uplo == 'L' ? 'U' : 'L'; }
+
+/// op(A) X = B or X op(A) = B. Row-major memory is the transposed problem: the other side and triangle, and no copies.
+template <typename T> class TriangularSolve : public Problem {
+public:
+  explicit TriangularSolve(const Call &call) : call(call), routine("trsm") {
+    call.expect({2, 2}, {2});
+    diag = static_cast<char>(call.attributes[0]);
+    side = static_cast<char>(call.attributes[1]);
+    trans = static_cast<char>(call.attributes[2]);
+    uplo = static_cast<char>(call.attributes[3]);
+    const Tensor &b = call.results[0];
+    m = fortran(b.rows());
+    n = fortran(b.columns());
+    lda = leading(call.operands[0].rows());
+    if (!call.columnMajor) {
+      side = side == 'L' ? 'R' : 'L';
+      uplo = flipped(uplo);
+      std::swap(m, n);
+    }
+    batch = b.size() == 0 ? 0 : b.batch(2);
+    flops = static_cast<double>(m) * n * lda;
+  }
+
+  void solve(int64_t item, Scratch &) const override {
+    const T *from = call.matrixOf<T>(call.operands[1], item);
+    T *b = call.matrixOf<T>(call.results[0], item);
+    if (from != b)
+      std::copy_n(from, static_cast<int64_t>(m) * n, b);
+    const T one(1);
+    const int ldb = leading(m);
+    routine(&side, &uplo, &trans, &diag, &m, &n, &one, call.matrixOf<T>(call.operands[0], item), &lda, b, &ldb);
+  }
+
+private:
+  const Call &call;
+  const Routine<T> routine;
+  char diag, side, trans, uplo;
+  int m, n, lda;
+};
+
+/// A row-major lower factor is a column-major upper one of the conjugate matrix: no copies.
+template <typename T> class Cholesky : public Problem {
+public:
+  explicit Cholesky(const Call &call) : call(call), routine("potrf") {
+    call.expect({2}, {2, 0});
+    uplo = static_cast<char>(call.attributes[0]);
+    if (!call.columnMajor)
+      uplo = flipped(uplo);
+    n = fortran(call.results[0].rows());
+    batch = call.results[0].batch(2);
+    flops = cube(n) / 3;
+  }
+
+  void solve(int64_t item, Scratch &) const override {
+    const T *from = call.matrixOf<T>(call.operands[0], item);
+    T *a = call.matrixOf<T>(call.results[0], item);
+    if (from != a)
+      std::copy_n(from, static_cast<int64_t>(n) * n, a);
+    const int lda = leading(n);
+    routine(&uplo, &n, a, &lda, &call.info(1, item));
+  }
+
+private:
+  const Call &call;
+  const Routine<T> routine;
+  char uplo;
+  int n;
+};
+
+template <typename T> class Lu : public Problem {
+public:
+  explicit Lu(const Call &call) : call(call), routine("getrf") {
+    call.expect({2}, {2, 1, 0});
+    m = fortran(call.results[0].rows());
+    n = fortran(call.results[0].columns());
+    batch = call.results[0].batch(2);
+    flops = cube(std::max(m, n));
+  }
+
+  void solve(int64_t item, Scratch &scratch) const override {
+    T *a = scratch.get<T>(static_cast<int64_t>(m) * n);
+    call.load(call.operands[0], item, a);
+    const int lda = leading(m);
+    routine(&m, &n, a, &lda, call.resultVector<int32_t>(1, item), &call.info(2, item));
+    call.store(call.results[0], item, a);
+  }
+
+private:
+  const Call &call;
+  const Routine<T> routine;
+  int m, n;
+};
+
+template <typename T> class Qr : public Problem {
+public:
+  explicit Qr(const Call &call) : call(call), routine("geqrf") {
+    call.expect({2}, {2, 1});
+    m = fortran(call.results[0].rows());
+    n = fortran(call.results[0].columns());
+    batch = call.results[0].batch(2);
+    flops = 2 * cube(std::max(m, n));
+    T size(1);
+    int info = 0;
+    const int query = -1, lda = leading(m);
+    routine(&m, &n, static_cast<T *>(nullptr), &lda, static_cast<T *>(nullptr), &size, &query, &info);
+    workSize = queried(size);
+  }
+
+  void solve(int64_t item, Scratch &scratch) const override {
+    T *a = scratch.get<T>(static_cast<int64_t>(m) * n);
+    call.load(call.operands[0], item, a);
+    int info = 0;
+    const int lda = leading(m), length = fortran(workSize);
+    routine(&m, &n, a, &lda, call.resultVector<T>(1, item), scratch.get<T>(workSize), &length, &info);
+    call.store(call.results[0], item, a);
+  }
+
+private:
+  const Call &call;
+  const Routine<T> routine;
+  int m, n;
+  int64_t workSize;
+};
+
+/// QR with column pivoting; the second operand says which columns are fixed in front.
+template <typename T> class PivotedQr : public Problem {
+public:
+  explicit PivotedQr(const Call &call) : call(call), routine("geqp3") {
+    call.expect({2, 1}, {2, 1, 1});
+    m = fortran(call.results[0].rows());
+    n = fortran(call.results[0].columns());
+    batch = call.results[0].batch(2);
+    flops = 4 * cube(std::max(m, n));
+    T size(1);
+    run(nullptr, nullptr, nullptr, &size, -1, nullptr);
+    workSize = queried(size);
+  }
+
+  void solve(int64_t item, Scratch &scratch) const override {
+    T *a = scratch.get<T>(static_cast<int64_t>(m) * n);
+    call.load(call.operands[0], item, a);
+    auto *pivots = call.resultVector<int32_t>(1, item);
+    const auto *fixed = call.operandVector<int32_t>(1, item);
+    if (fixed != pivots)
+      std::copy_n(fixed, n, pivots);
+    run(a, pivots, call.resultVector<T>(2, item), scratch.get<T>(workSize), fortran(workSize),
+        scratch.get<Real<T>>(2 * static_cast<int64_t>(n)));
+    call.store(call.results[0], item, a);
+  }
+
+private:
+  void run(T *a, int32_t *pivots, T *tau, T *work, int length, Real<T> *real) const {
+    int info = 0;
+    const int lda = leading(m);
+    if constexpr (isComplex<T>)
+      routine(&m, &n, a, &lda, pivots, tau, work, &length, real, &info);
+    else
+      routine(&m, &n, a, &lda, pivots, tau, work, &length, &info);
+  }
+
+  const Call &call;
+  const Routine<T> routine;
+  int m, n;
+  int64_t workSize;
+};
+
+/// The orthogonal factor from its reflectors.
+template <typename T> class HouseholderProduct : public Problem {
+public:
+  explicit HouseholderProduct(const Call &call) : call(call), routine(isComplex<T> ? "ungqr" : "orgqr") {
+    call.expect({2, 1}, {2});
+    m = fortran(call.results[0].rows());
+    n = fortran(call.results[0].columns());
+    k = fortran(call.operands[1].columns());
+    if (n > m || k > n)
+      throw Error(HLO_ERROR, "LAPACK: a product of reflectors needs rows >= columns >= reflectors");
+    batch = call.results[0].batch(2);
+    flops = 4 * cube(m);
+    T size(1);
+    int info = 0;
+    const int query = -1, lda = leading(m);
+    routine(&m, &n, &k, static_cast<T *>(nullptr), &lda, static_cast<T *>(nullptr), &size, &query, &info);
+    workSize = queried(size);
+  }
+
+  void solve(int64_t item, Scratch &scratch) const override {
+    T *a = scratch.get<T>(static_cast<int64_t>(m) * n);
+    call.load(call.operands[0], item, a);
+    int info = 0;
+    const int lda = leading(m), length = fortran(workSize);
+    routine(&m, &n, &k, a, &lda, call.operandVector<T>(1, item), scratch.get<T>(workSize), &length, &info);
+    call.store(call.results[0], item, a);
+  }
+
+private:
+  const Call &call;
+  const Routine<T> routine;
+  int m, n, k;
+  int64_t workSize;
+};
+
+/// A matrix times the orthogonal factor that reflectors describe.
+template <typename T> class HouseholderMultiply : public Problem {
+public:
+  explicit HouseholderMultiply(const Call &call) : call(call), routine(isComplex<T> ? "unmqr" : "ormqr") {
+    call.expect({2, 1, 2}, {2});
+    side = call.attributes[0] ? 'L' : 'R';
+    trans = call.attributes[1] ? (isComplex<T> ? 'C' : 'T') : 'N';
+    rows = fortran(call.operands[0].rows());
+    m = fortran(call.results[0].rows());
+    n = fortran(call.results[0].columns());
+    k = fortran(call.operands[1].columns());
+    if (rows != (side == 'L' ? m : n) || k > rows || k > call.operands[0].columns())
+      throw Error(HLO_ERROR, "LAPACK: the reflectors do not fit the matrix they multiply");
+    batch = call.results[0].batch(2);
+    flops = 4 * cube(std::max(m, n));
+    T size(1);
+    run(nullptr, nullptr, nullptr, &size, -1);
+    workSize = queried(size);
+  }
+
+  void solve(int64_t item, Scratch &scratch) const override {
+    T *a = scratch.get<T>(call.operands[0].rows() * call.operands[0].columns());
+    T *c = scratch.get<T>(static_cast<int64_t>(m) * n);
+    call.load(call.operands[0], item, a);
+    call.load(call.operands[2], item, c);
+    run(a, call.operandVector<T>(1, item), c, scratch.get<T>(workSize), fortran(workSize));
+    call.store(call.results[0], item, c);
+  }
+
+private:
+  void run(T *a, T *tau, T *c, T *work, int length) const {
+    int info = 0;
+    const int lda = leading(rows), ldc = leading(m);
+    routine(&side, &trans, &m, &n, &k, a, &lda, tau, c, &ldc, work, &length, &info);
+  }
+
+  const Call &call;
+  const Routine<T> routine;
+  char side, trans;
+  int rows, m, n, k;
+  int64_t workSize;
+};
+
+/// A tridiagonal system; the lower diagonal's first element and the upper's last are not part of it.
+template <typename T> class TridiagonalSolve : public Problem {
+public:
+  explicit TridiagonalSolve(const Call &call) : call(call), routine("gtsv") {
+    call.expect({1, 1, 1, 2}, {1, 1, 1, 2, 0});
+    n = fortran(call.results[3].rows());
+    columns = fortran(call.results[3].columns());
+    batch = call.results[3].batch(2);
+    flops = 10.0 * n * columns;
+  }
+
+  void solve(int64_t item, Scratch &scratch) const override {
+    T *diagonals[3];
+    for (size_t i = 0; i < 3; ++i) {
+      diagonals[i] = call.resultVector<T>(i, item);
+      const T *from = call.operandVector<T>(i, item);
+      if (from != diagonals[i])
+        std::copy_n(from, n, diagonals[i]);
+    }
+    T *b = scratch.get<T>(static_cast<int64_t>(n) * columns);
+    call.load(call.operands[3], item, b);
+    const int ldb = leading(n);
+    routine(&n, &columns, diagonals[0] + 1, diagonals[1], diagonals[2], b, &ldb, &call.info(4, item));
+    call.store(call.results[3], item, b);
+  }
+
+private:
+  const Call &call;
+  const Routine<T> routine;
+  int n, columns;
+};
+
+} // namespace hlo::runtime::lapack

@@ -1,0 +1,301 @@
+"""LAPACK entries against jaxlib's own custom calls, which define their meaning."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from collections.abc import Sequence
+
+import jax
+import numpy as np
+import pytest
+from jaxlib.cpu import _lapack
+from native_programs import runtime_function
+
+from hlo.executable import runtime
+
+_lapack.initialize()
+LETTERS = {"s": "f4", "d": "f8", "c": "c8", "z": "c16"}
+TOLERANCE = {"s": 2e-4, "d": 1e-11, "c": 2e-4, "z": 1e-11}
+Array = np.ndarray
+Spec = tuple[tuple[int, ...], str]
+
+
+def ours(
+    target: str,
+    operands: Sequence[Array],
+    results: Sequence[Spec],
+    attributes: dict[str, int],
+    *,
+    column_major: bool = False,
+    core: Sequence[int] = (),
+    alias: dict[int, int] | None = None,
+) -> list[Array]:
+    def memory(array: Array, rank: int) -> Array:
+        swap = column_major and rank == 2
+        return np.array(array.swapaxes(-1, -2) if swap else array, order="C")
+
+    inputs = [memory(a, c) for a, c in zip(operands, core, strict=False)]
+    outputs = []
+    for index, (shape, dtype) in enumerate(results):
+        rank = core[len(operands) + index]
+        blank = memory(np.full(shape, 77, dtype), rank)
+        outputs.append(inputs[(alias or {})[index]] if index in (alias or {}) else blank)
+    numbers = [int(column_major), len(operands), len(results)]
+    for shape in [*(a.shape for a in operands), *(s for s, _ in results)]:
+        numbers += [len(shape), *shape]
+    numbers += [attributes[name] for name in sorted(attributes)]
+    state = runtime.CallState(2)
+    buffers = [*inputs, *outputs]
+    code = runtime_function(f"hlo_rt_{target}", ctypes.c_int32, *[ctypes.c_void_p] * 3)(
+        state.address,
+        (ctypes.c_void_p * len(buffers))(*[b.ctypes.data for b in buffers]),
+        (ctypes.c_int64 * len(numbers))(*numbers),
+    )
+    if code:
+        raise RuntimeError(state.error)
+    ranks = core[len(operands) :]
+    swap = [column_major and rank == 2 for rank in ranks]
+    return [o.swapaxes(-1, -2) if s else o for o, s in zip(outputs, swap, strict=True)]
+
+
+def jaxlibs(
+    target: str,
+    operands: Sequence[Array],
+    results: Sequence[Spec],
+    attributes: dict[str, int],
+    core: Sequence[int],
+) -> list[Array]:
+    def layout(rank: int, core_rank: int) -> tuple[int, ...]:
+        order = list(range(rank))
+        if core_rank == 2:
+            order[-1], order[-2] = order[-2], order[-1]
+        return tuple(order)
+
+    kinds = {"low": np.int32, "high": np.int32, "left": bool, "transpose": bool}
+    typed = {k: kinds.get(k, np.uint8)(v) for k, v in attributes.items()}
+    with jax.enable_x64(True):
+        call = jax.ffi.ffi_call(
+            target,
+            [jax.ShapeDtypeStruct(s, d) for s, d in results],
+            input_layouts=[layout(a.ndim, c) for a, c in zip(operands, core, strict=False)],
+            output_layouts=[
+                layout(len(s), c) for (s, _), c in zip(results, core[len(operands) :], strict=True)
+            ],
+        )
+        return [np.asarray(r) for r in jax.jit(lambda *xs: call(*xs, **typed))(*operands)]
+
+
+def random(letter: str, *shape: int, seed: int = 0) -> Array:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=shape)
+    dtype = LETTERS[letter]
+    return (x + 1j * rng.normal(size=shape) if "c" in dtype else x).astype(dtype)
+
+
+def real(letter: str) -> str:
+    return {"s": "f4", "d": "f8", "c": "f4", "z": "f8"}[letter]
+
+
+def compare(  # noqa: PLR0917
+    letter: str,
+    name: str,
+    operands: Sequence[Array],
+    results: Sequence[Spec],
+    core: Sequence[int],
+    alias: dict[int, int] | None = None,
+    ignore: Sequence[int] = (),
+    up_to_phase: Sequence[int] = (),
+    **attributes: int | str,
+) -> None:
+    numbers = {k: ord(v) if isinstance(v, str) else int(v) for k, v in attributes.items()}
+    target = f"lapack_{letter}{name}_ffi"
+    want = jaxlibs(target, operands, results, numbers, core)
+    for column_major in (False, True):
+        for aliases in (None, alias):
+            got = ours(
+                target, operands, results, numbers,
+                column_major=column_major, core=core, alias=aliases,
+            )  # fmt: skip
+            for index, (x, y) in enumerate(zip(got, want, strict=True)):
+                if index in ignore:
+                    continue
+                assert (x.shape, x.dtype) == (y.shape, y.dtype)
+                tolerance = TOLERANCE[letter]
+                phase = np.ones(1, x.dtype)
+                if index in up_to_phase and x.size:
+                    phase = np.exp(1j * np.angle((x.conj() * y).sum(-2, keepdims=True)))
+                np.testing.assert_allclose(x * phase, y, tolerance, tolerance, err_msg=f"{index}")
+
+
+BATCHES = [(), (3,), (0,)]
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("uplo", "LU")
+def test_potrf(letter: str, batch: tuple[int, ...], uplo: str) -> None:
+    x = random(letter, *batch, 5, 5)
+    a = x @ x.swapaxes(-1, -2).conj() + 5 * np.eye(5, dtype=x.dtype)
+    if batch == (3,):
+        a[1, 2, 2] = -1  # not positive definite: info tells where
+    outputs = [(a.shape, a.dtype.str), (batch, "i4")]
+    compare(letter, "potrf", [a], outputs, [2, 2, 0], {0: 0}, uplo=uplo)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("flags", ["".join(f) for f in itertools.product("LR", "LU", "NTC", "NU")])
+def test_trsm(letter: str, flags: str) -> None:
+    side, uplo, trans, diag = flags
+    batch = (3,)
+    a = random(letter, *batch, 4, 4) / 4 + np.eye(4, dtype=LETTERS[letter])
+    b = random(letter, *batch, *((4, 6) if side == "L" else (6, 4)), seed=1)
+    compare(
+        letter, "trsm", [a, b], [(b.shape, b.dtype.str)], [2, 2, 2], {0: 1},
+        side=side, uplo=uplo, trans_x=trans, diag=diag,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("shape", [(4, 4), (6, 3), (3, 6), (33, 20)])
+def test_getrf_geqrf_geqp3_and_reflectors(
+    letter: str, batch: tuple[int, ...], shape: tuple[int, int]
+) -> None:
+    a = random(letter, *batch, *shape)
+    m, n = shape
+    k = min(m, n)
+    matrix, vector = (a.shape, a.dtype.str), ((*batch, k), a.dtype.str)
+    pivots = ((*batch, k), "i4")
+    compare(letter, "getrf", [a], [matrix, pivots, (batch, "i4")], [2, 2, 1, 0], {0: 0})
+    compare(letter, "geqrf", [a], [matrix, vector], [2, 2, 1], {0: 0})
+    fixed = np.zeros((*batch, n), "i4")
+    fixed[..., -1] = 1
+    compare(
+        letter, "geqp3", [a, fixed], [matrix, ((*batch, n), "i4"), vector],
+        [2, 1, 2, 1, 1], {0: 0, 1: 1},
+    )  # fmt: skip
+    if m < n:
+        return
+    reflected, tau = jaxlibs(f"lapack_{letter}geqrf_ffi", [a], [matrix, vector], {}, [2, 2, 1])
+    prefix = "un" if letter in "cz" else "or"
+    compare(letter, f"{prefix}gqr", [reflected, tau], [matrix], [2, 1, 2], {0: 0})
+    for left in (True, False):
+        c = random(letter, *batch, *((m, 5) if left else (5, m)), seed=2)
+        for transpose in (True, False):
+            compare(
+                letter, f"{prefix}mqr", [reflected, tau, c], [(c.shape, c.dtype.str)],
+                [2, 1, 2, 2], {0: 2}, left=left, transpose=transpose,
+            )  # fmt: skip
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("batch", BATCHES)
+def test_gtsv(letter: str, batch: tuple[int, ...]) -> None:
+    dl, du = random(letter, *batch, 6), random(letter, *batch, 6, seed=1)
+    d, b = random(letter, *batch, 6, seed=2) + 3, random(letter, *batch, 6, 2, seed=3)
+    outputs = [(x.shape, x.dtype.str) for x in (dl, d, du, b)] + [(batch, "i4")]
+    alias = {0: 0, 1: 1, 2: 2, 3: 3}
+    compare(letter, "gtsv", [dl, d, du, b], outputs, [1, 1, 1, 2, 1, 1, 1, 2, 0], alias)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("shape", [(4, 4), (2, 5, 3), (2, 3, 5), (0, 2, 3)])
+@pytest.mark.parametrize("mode", "ASN")
+@pytest.mark.parametrize("name", ["gesdd", "gesvd"])
+def test_svd(letter: str, shape: tuple[int, ...], mode: str, name: str) -> None:
+    a = random(letter, *shape)
+    *batch, m, n = shape
+    k = min(m, n)
+    u, vt = ((m, m), (n, n)) if mode != "S" else ((m, k), (k, n))
+    outputs = [(a.shape, a.dtype.str), ((*batch, k), real(letter)), ((*batch, *u), a.dtype.str)]
+    outputs += [((*batch, *vt), a.dtype.str), (tuple(batch), "i4")]
+    # The operand's place holds leftovers; without vectors theirs do too.
+    ignore = [0, 2, 3] if mode == "N" else [0]
+    compare(letter, name, [a], outputs, [2, 2, 1, 2, 2, 0], {0: 0}, ignore, mode=mode)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("uplo", "LU")
+def test_symmetric_matrices(letter: str, batch: tuple[int, ...], uplo: str) -> None:
+    x = random(letter, *batch, 7, 7)
+    a = x + x.swapaxes(-1, -2).conj()
+    matrix, n = (a.shape, a.dtype.str), 7
+    name = "he" if letter in "cz" else "sy"
+    values = ((*batch, n), real(letter))
+    outputs = [matrix, values, (batch, "i4")]
+    compare(letter, f"{name}evd", [a], outputs, [2, 2, 1, 0], {0: 0}, mode="V", uplo=uplo)
+    compare(letter, f"{name}evd", [a], outputs, [2, 2, 1, 0], {0: 0}, [0], mode="N", uplo=uplo)
+    outputs = [matrix, values, ((*batch, n - 1), real(letter)), ((*batch, n - 1), a.dtype.str)]
+    outputs += [(batch, "i4")]
+    compare(letter, f"{name}trd", [a], outputs, [2, 2, 1, 1, 1, 0], {0: 0}, uplo=uplo)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("batch", BATCHES)
+def test_general_matrices(letter: str, batch: tuple[int, ...]) -> None:
+    a = random(letter, *batch, 6, 6)
+    matrix, n = (a.shape, a.dtype.str), 6
+    vectors = (a.shape, np.result_type(a.dtype, np.complex64).str)
+    values = [((*batch, n), a.dtype.str)] * (1 if letter in "cz" else 2)
+    ones = [1] * len(values)
+    for left, right in ("VV", "NV", "VN", "NN"):
+        ignore = [len(values)] * (left == "N") + [len(values) + 1] * (right == "N")
+        compare(
+            letter, "geev", [a], [*values, vectors, vectors, (batch, "i4")], [2, *ones, 2, 2, 0],
+            None, ignore, [len(values), len(values) + 1], compute_left=left, compute_right=right,
+        )  # fmt: skip
+    outputs = [matrix, ((*batch, n - 1), a.dtype.str), (batch, "i4")]
+    compare(letter, "gehrd", [a], outputs, [2, 2, 1, 0], {0: 0}, low=1, high=n)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("mode", "VN")
+def test_gees(letter: str, mode: str) -> None:
+    # The form is unique up to the vectors' phases only: check what defines it.
+    a = random(letter, 3, 6, 6)
+    count = 1 if letter in "cz" else 2
+    outputs = [(a.shape, a.dtype.str)] * 2 + [((3, 6), a.dtype.str)] * count + [((3,), "i4")] * 2
+    core = [2, 2, 2, *[1] * count, 0, 0]
+    for column_major in (False, True):
+        numbers = {"mode": ord(mode), "sort": ord("N")}
+        form, vectors, *values, selected, info = ours(
+            f"lapack_{letter}gees_ffi", [a], outputs, numbers, core=core, column_major=column_major
+        )
+        assert not selected.any()
+        assert not info.any()
+        tolerance = TOLERANCE[letter]
+        w = values[0] if count == 1 else values[0] + 1j * values[1]
+        want = np.sort_complex(np.linalg.eigvals(a.astype("c16")))
+        np.testing.assert_allclose(np.sort_complex(w), want, 10 * tolerance, 10 * tolerance)
+        assert not np.tril(form, -1 if count == 1 else -2).any()
+        if mode == "N":
+            assert not vectors.any()
+            continue
+        adjoint = vectors.swapaxes(-1, -2).conj()
+        identity = np.broadcast_to(np.eye(6), a.shape)
+        np.testing.assert_allclose(vectors @ adjoint, identity, atol=tolerance)
+        np.testing.assert_allclose(vectors @ form @ adjoint, a, tolerance, tolerance)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_matrices_that_are_not_finite_are_reported(letter: str) -> None:
+    a = random(letter, 2, 4, 4)
+    a[1, 0, 0] = np.nan
+    count = 1 if letter in "cz" else 2
+    values = [((2, 4), a.dtype.str)] * count
+    vectors = (a.shape, np.result_type(a.dtype, np.complex64).str)
+    results = ours(
+        f"lapack_{letter}geev_ffi", [a], [*values, vectors, vectors, ((2,), "i4")],
+        {"compute_left": 86, "compute_right": 86}, core=[2, *[1] * count, 2, 2, 0],
+    )  # fmt: skip
+    assert results[-1].tolist() == [0, -4]
+
+
+def test_unfit_calls_are_errors() -> None:
+    a = random("s", 3, 4)
+    with pytest.raises(RuntimeError, match="number or rank"):
+        ours("lapack_sgeqrf_ffi", [a], [(a.shape, "f4")], {}, core=[2, 2])
+    with pytest.raises(RuntimeError, match="rows >= columns"):
+        ours("lapack_sorgqr_ffi", [a, np.zeros(3, "f4")], [(a.shape, "f4")], {}, core=[2, 1, 2])
