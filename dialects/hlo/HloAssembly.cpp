@@ -242,7 +242,7 @@ ParseResult parseDotDimensions(OpAsmParser &parser, DotDimensionNumbersAttr &dim
   return success();
 }
 
-static ParseResult parsePrecision(OpAsmParser &parser, ArrayAttr &precision) {
+static ParseResult parsePrecisionList(OpAsmParser &parser, ArrayAttr &precision) {
   SmallVector<Attribute> all;
   auto parseOne = [&]() -> ParseResult {
     const llvm::SMLoc location = parser.getCurrentLocation();
@@ -261,13 +261,23 @@ static ParseResult parsePrecision(OpAsmParser &parser, ArrayAttr &precision) {
   return success();
 }
 
-void printPrecisionAndAlgorithm(OpAsmPrinter &printer, Operation *, ArrayAttr precision, DotAlgorithmAttr algorithm) {
-  if (precision) {
-    printer << ", precision = [";
-    llvm::interleaveComma(precision.getAsRange<PrecisionAttr>(), printer,
-                          [&](PrecisionAttr attr) { printer << stringifyPrecision(attr.getValue()); });
-    printer << ']';
-  }
+void printPrecision(OpAsmPrinter &printer, Operation *, ArrayAttr precision) {
+  if (!precision)
+    return;
+  printer << ", precision = [";
+  llvm::interleaveComma(precision.getAsRange<PrecisionAttr>(), printer,
+                        [&](PrecisionAttr attr) { printer << stringifyPrecision(attr.getValue()); });
+  printer << ']';
+}
+
+ParseResult parsePrecision(OpAsmParser &parser, ArrayAttr &precision) {
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  return failure(parser.parseKeyword("precision") || parsePrecisionList(parser, precision));
+}
+
+void printPrecisionAndAlgorithm(OpAsmPrinter &printer, Operation *op, ArrayAttr precision, DotAlgorithmAttr algorithm) {
+  printPrecision(printer, op, precision);
   if (algorithm) {
     printer << ", algorithm = ";
     printer.printStrippedAttrOrType(algorithm);
@@ -278,7 +288,7 @@ ParseResult parsePrecisionAndAlgorithm(OpAsmParser &parser, ArrayAttr &precision
   if (failed(parser.parseOptionalComma()))
     return success();
   if (succeeded(parser.parseOptionalKeyword("precision"))) {
-    if (parsePrecision(parser, precision))
+    if (parsePrecisionList(parser, precision))
       return failure();
     if (failed(parser.parseOptionalComma()))
       return success();

@@ -93,6 +93,10 @@ void printPrecisionAndAlgorithm(mlir::OpAsmPrinter &printer, mlir::Operation *op
 mlir::ParseResult parsePrecisionAndAlgorithm(mlir::OpAsmParser &parser, mlir::ArrayAttr &precision,
                                              DotAlgorithmAttr &algorithm);
 
+// ", precision = [DEFAULT, HIGHEST]"
+void printPrecision(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::ArrayAttr precision);
+mlir::ParseResult parsePrecision(mlir::OpAsmParser &parser, mlir::ArrayAttr &precision);
+
 void printConvDimensions(mlir::OpAsmPrinter &printer, mlir::Operation *op, ConvDimensionNumbersAttr dims);
 mlir::ParseResult parseConvDimensions(mlir::OpAsmParser &parser, ConvDimensionNumbersAttr &dims);
 

@@ -48,10 +48,13 @@ class HLO_Op<string mnemonic, list<Trait> traits = []> : Op<Hlo_Dialect, mnemoni
 // reports the constraints on operands and attributes; `resultConstraints` are those that the result types obey.
 class HLO_InferOp<string mnemonic, string resultConstraints, list<Trait> traits = [], bit tensorsOnly = 1> :
     HLO_Op<mnemonic, traits # [DeclareOpInterfaceMethods<InferTypeOpInterface, ["refineReturnTypes"]>]> {
+  // Whether results keep the parameters of quantized elements, as operations that only move elements do.
+  bit keepsQuantization = 0;
   string inferDeclaration = [{
     static ::llvm::LogicalResult inferTypes(const ::hlo::Checker &check, Adaptor adaptor,
                                             ::llvm::SmallVectorImpl<::mlir::Type> &types);
     static constexpr bool takesOnlyTensors = }] # !if(tensorsOnly, "true", "false") # [{;
+    static constexpr bool keepsQuantization = }] # !if(keepsQuantization, "true", "false") # [{;
     static ::llvm::StringRef getResultConstraints() { return "}] # resultConstraints # [{"; }
     static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
       return ::hlo::areCompatible(inferred, actual);

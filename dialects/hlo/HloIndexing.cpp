@@ -1,16 +1,40 @@
 #include "dialects/hlo/HloIndexing.h"
 
+#include "llvm/Support/CheckedArithmetic.h"
+
 using namespace mlir;
 
 namespace hlo {
 
 // ---- Broadcast and reshape ----
 
-// A result may differ from a per-axis quantized operand in where and how it is quantized, in nothing else.
-static LogicalResult checkSameElement(const Checker &check, Type operand, Type result) {
+std::optional<SmallVector<int64_t>> constantShape(Value shape) {
+  DenseIntElementsAttr constant;
+  if (!matchPattern(shape, m_Constant(&constant)))
+    return std::nullopt;
+  return llvm::map_to_vector(constant.getValues<APInt>(), [](APInt size) { return size.getSExtValue(); });
+}
+
+LogicalResult checkShapeOperand(const Checker &check, StringRef constraint, StringRef name, Value shape,
+                                RankedTensorType result) {
+  std::optional<SmallVector<int64_t>> sizes = constantShape(shape);
+  if (!sizes)
+    return success();
+  for (int64_t size : *sizes)
+    if (size < 0)
+      return check.fail(constraint) << name << " must not be negative, found " << size;
+  if (!areShapesCompatible(*sizes, result.getShape()))
+    return check.fail(constraint) << name << " and result must agree, found [" << *sizes << "] and " << result;
+  return success();
+}
+
+// A result may differ from a per-axis quantized operand in where it is quantized and, when `anyScales`, in scales and zero
+// points.
+static LogicalResult checkSameElement(const Checker &check, Type operand, Type result, bool anyScales) {
   auto from = dyn_cast<quant::UniformQuantizedPerAxisType>(operand);
   auto to = dyn_cast<quant::UniformQuantizedPerAxisType>(result);
-  if (from && to ? areElementsCompatible(from, to) : operand == result)
+  const bool sameScales = from && to && from.getScales() == to.getScales() && from.getZeroPoints() == to.getZeroPoints();
+  if (from && to ? areElementsCompatible(from, to) && (anyScales || sameScales) : operand == result)
     return success();
   return check.fail("C1") << "operand and result must have the same element type, found " << operand << " and "
                           << result;
@@ -37,7 +61,7 @@ static LogicalResult checkBroadcastQuantization(const Checker &check, RankedTens
 LogicalResult checkBroadcast(const Checker &check, RankedTensorType operand, RankedTensorType result,
                              ArrayRef<int64_t> dimensions) {
   // C1
-  if (failed(checkSameElement(check, operand.getElementType(), result.getElementType())))
+  if (failed(checkSameElement(check, operand.getElementType(), result.getElementType(), true)))
     return failure();
   // C2
   if (failed(check.size("C2", "broadcast_dimensions", dimensions.size(), operand.getRank())))
@@ -61,7 +85,7 @@ LogicalResult checkBroadcast(const Checker &check, RankedTensorType operand, Ran
 
 LogicalResult checkReshape(const Checker &check, RankedTensorType operand, RankedTensorType result) {
   // C1
-  if (failed(checkSameElement(check, operand.getElementType(), result.getElementType())))
+  if (failed(checkSameElement(check, operand.getElementType(), result.getElementType(), false)))
     return failure();
   // C2
   std::optional<int64_t> from = elementCount(operand.getShape()), to = elementCount(result.getShape());
@@ -83,6 +107,30 @@ LogicalResult checkReshape(const Checker &check, RankedTensorType operand, Ranke
     return check.fail("C3") << "the quantized dimension must keep its size and the number of elements on either side, "
                             << "found " << operand << " and " << result;
   return success();
+}
+
+// ---- Pad ----
+
+FailureOr<SmallVector<int64_t>> paddedShape(const Checker &check, StringRef constraint, ArrayRef<int64_t> shape,
+                                            ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+                                            ArrayRef<int64_t> interior) {
+  SmallVector<int64_t> result;
+  for (auto [index, size] : llvm::enumerate(shape)) {
+    if (isDynamic(size)) {
+      result.push_back(size);
+      continue;
+    }
+    std::optional<int64_t> padded = llvm::checkedMulAdd(std::max<int64_t>(size - 1, 0), interior[index], size);
+    if (padded)
+      padded = llvm::checkedAdd(*padded, low[index]);
+    if (padded)
+      padded = llvm::checkedAdd(*padded, high[index]);
+    if (!padded || *padded < 0)
+      return check.fail(constraint) << "padding must leave a size of at least 0 that fits 64 bits in dimension "
+                                    << index;
+    result.push_back(*padded);
+  }
+  return result;
 }
 
 // ---- Gather ----

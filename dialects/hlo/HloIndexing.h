@@ -13,6 +13,18 @@ llvm::LogicalResult checkBroadcast(const Checker &check, mlir::RankedTensorType 
 // C1 to C3 of reshape.
 llvm::LogicalResult checkReshape(const Checker &check, mlir::RankedTensorType operand, mlir::RankedTensorType result);
 
+// The shape of a padded tensor.
+llvm::FailureOr<llvm::SmallVector<int64_t>> paddedShape(const Checker &check, llvm::StringRef constraint,
+                                                        llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> low,
+                                                        llvm::ArrayRef<int64_t> high,
+                                                        llvm::ArrayRef<int64_t> interior);
+
+// The numbers a shape operand is known to hold, nothing when it is computed.
+std::optional<llvm::SmallVector<int64_t>> constantShape(mlir::Value shape);
+// A shape operand that is known agrees with the result, and is not negative.
+llvm::LogicalResult checkShapeOperand(const Checker &check, llvm::StringRef constraint, llvm::StringRef name,
+                                      mlir::Value shape, mlir::RankedTensorType result);
+
 // The numbers of gather's constraints, which dynamic_gather numbers otherwise.
 struct GatherConstraints {
   llvm::StringRef rank, vectorRange, mapSize, offsetOrder, offsetRange, collapsedUnique, collapsedSorted, collapsedRange,

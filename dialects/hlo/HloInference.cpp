@@ -64,10 +64,10 @@ LogicalResult Checker::allTensors(ValueRange operands) const {
   return success();
 }
 
-LogicalResult Checker::sameElementType(StringRef constraint, ValueRange values) const {
+LogicalResult Checker::sameElementType(StringRef constraint, ValueRange values, bool exactly) const {
   for (Value value : values.drop_front(values.empty() ? 0 : 1)) {
     Type first = elementTypeOf(values.front().getType()), other = elementTypeOf(value.getType());
-    if (!areElementsCompatible(first, other))
+    if (exactly ? first != other : !areElementsCompatible(first, other))
       return fail(constraint) << "element types must agree, found " << first << " and " << other;
   }
   return success();
@@ -175,11 +175,13 @@ std::optional<int64_t> elementCount(ArrayRef<int64_t> shape) {
   return count;
 }
 
-LogicalResult checkInferred(const Checker &check, StringRef constraints, TypeRange inferred, TypeRange actual) {
+LogicalResult checkInferred(const Checker &check, StringRef constraints, bool keepsQuantization, TypeRange inferred,
+                            TypeRange actual) {
   if (inferred.size() != actual.size())
     return check.fail(constraints) << "must have " << inferred.size() << " result(s), found " << actual.size();
   for (auto [index, expected, found] : llvm::enumerate(inferred, actual))
-    if (!areCompatible(expected, found))
+    if (!areCompatible(expected, found) ||
+        (keepsQuantization && elementTypeOf(expected) != elementTypeOf(found)))
       return check.fail(constraints) << "result #" << index << " must have type " << expected << ", found " << found;
   return success();
 }

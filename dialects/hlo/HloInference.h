@@ -35,8 +35,8 @@ public:
                               int64_t least) const;
   llvm::LogicalResult operandCount(mlir::ValueRange operands, unsigned least) const;
   llvm::LogicalResult allTensors(mlir::ValueRange operands) const;
-  // All values have the element type, or the whole type, of the first.
-  llvm::LogicalResult sameElementType(llvm::StringRef constraint, mlir::ValueRange values) const;
+  // All values have the element type of the first; `exactly`, also when it is quantized.
+  llvm::LogicalResult sameElementType(llvm::StringRef constraint, mlir::ValueRange values, bool exactly = false) const;
   llvm::LogicalResult compatible(llvm::StringRef constraint, llvm::StringRef firstName, mlir::Type first,
                                  llvm::StringRef secondName, mlir::Type second) const;
 
@@ -118,8 +118,8 @@ llvm::LogicalResult inferWith(mlir::MLIRContext *context, std::optional<mlir::Lo
 }
 
 // Compares the inferred types with those the operation has.
-llvm::LogicalResult checkInferred(const Checker &check, llvm::StringRef constraints, mlir::TypeRange inferred,
-                                  mlir::TypeRange actual);
+llvm::LogicalResult checkInferred(const Checker &check, llvm::StringRef constraints, bool keepsQuantization,
+                                  mlir::TypeRange inferred, mlir::TypeRange actual);
 
 template <typename Op>
 llvm::LogicalResult refineWith(mlir::MLIRContext *context, std::optional<mlir::Location> location,
@@ -129,7 +129,8 @@ llvm::LogicalResult refineWith(mlir::MLIRContext *context, std::optional<mlir::L
   llvm::SmallVector<mlir::Type> inferred;
   if (llvm::failed(inferWith<Op>(context, location, operands, attributes, properties, regions, inferred)))
     return llvm::failure();
-  return checkInferred(Checker(location, Op::getOperationName()), Op::getResultConstraints(), inferred, types);
+  return checkInferred(Checker(location, Op::getOperationName()), Op::getResultConstraints(), Op::keepsQuantization,
+                       inferred, types);
 }
 
 } // namespace hlo

@@ -20,10 +20,18 @@ void HloDialect::registerCollectiveOps() {
 
 // ---- Replica groups ----
 
-// Checks groups of processes: a matrix, a row a group, padded with -1; or the axes of a mesh. Gives the size of a group,
-// dynamic when a mesh is only named. `complete`: every process from 0 to the greatest is in a group.
+// What an operation asks of its groups beside being disjoint.
+struct GroupRules {
+  // Every process from 0 to the greatest is in a group.
+  bool complete = true;
+  // Groups have the same size, else shorter ones are padded with -1.
+  bool sameSize = true;
+};
+
+// Checks groups of processes: a matrix, a row a group; or the axes of a mesh. Gives the size of a group, dynamic when it
+// is a mesh's.
 static FailureOr<int64_t> checkGroups(const Checker &check, StringRef uniqueConstraint, StringRef rangeConstraint,
-                                      Attribute groups, bool complete) {
+                                      Attribute groups, GroupRules rules) {
   auto matrix = dyn_cast<DenseIntElementsAttr>(groups);
   if (!matrix)
     return ShapedType::kDynamic;
@@ -32,15 +40,15 @@ static FailureOr<int64_t> checkGroups(const Checker &check, StringRef uniqueCons
   llvm::SmallSet<int64_t, 16> seen;
   int64_t most = -1;
   for (int64_t process : matrix.getValues<int64_t>()) {
-    if (process == -1)
+    if (process == -1 && !rules.sameSize)
       continue;
-    if (process < -1)
+    if (process < 0)
       return check.fail(rangeConstraint) << "replica_groups must not be negative, found " << process;
     if (!seen.insert(process).second)
       return check.fail(uniqueConstraint) << "replica_groups must be unique, found " << process << " twice";
     most = std::max(most, process);
   }
-  if (complete && most + 1 != static_cast<int64_t>(seen.size()))
+  if (rules.complete && most + 1 != static_cast<int64_t>(seen.size()))
     return check.fail(rangeConstraint) << "replica_groups must hold each process from 0 to " << most;
   return matrix.getType().getDimSize(1);
 }
@@ -95,7 +103,7 @@ LogicalResult AllGatherOp::verify() {
     return check.fail("C6") << "takes as many operands as it has results, at least one, found " << getOperands().size()
                             << " and " << getResults().size();
   // C2 to C4
-  FailureOr<int64_t> groupSize = checkGroups(check, "C2", "C4", getReplicaGroupsAttr(), true);
+  FailureOr<int64_t> groupSize = checkGroups(check, "C2", "C4", getReplicaGroupsAttr(), {});
   if (failed(groupSize))
     return failure();
   // C5
@@ -122,7 +130,8 @@ LogicalResult AllReduceOp::inferTypes(const Checker &check, Adaptor adaptor, Sma
   if (adaptor.getOperands().empty())
     return check.fail("I1") << "takes at least one operand";
   // C1 to C3
-  if (failed(checkGroups(check, "C1", "C3", adaptor.getReplicaGroupsAttr(), true)))
+  if (failed(checkGroups(check, "C1", "C3", adaptor.getReplicaGroupsAttr(),
+                         {/*complete=*/true, /*sameSize=*/false})))
     return failure();
   // C4
   if (failed(checkChannel(check, "C4", adaptor.getUseGlobalDeviceIds(), adaptor.getChannelHandle())))
@@ -143,7 +152,7 @@ LogicalResult CollectiveReduceOp::inferTypes(const Checker &check, Adaptor adapt
   if (operands.size() < (dynamicRoot ? 2 : 1))
     return check.fail("C3") << "takes at least " << (dynamicRoot ? 2 : 1) << " operand(s), found " << operands.size();
   // C1, C2
-  if (failed(checkGroups(check, "C1", "C2", adaptor.getReplicaGroupsAttr(), false)))
+  if (failed(checkGroups(check, "C1", "C2", adaptor.getReplicaGroupsAttr(), {/*complete=*/false})))
     return failure();
   // C3
   ValueRange reduced = operands.drop_back(dynamicRoot ? 1 : 0);
@@ -170,7 +179,7 @@ LogicalResult ReduceScatterOp::verifyRegions() {
   if (failed(check.inRange("C2", "scatter_dimension", {dimension}, operand.getRank())))
     return failure();
   // C3 to C5
-  FailureOr<int64_t> groupSize = checkGroups(check, "C3", "C5", getReplicaGroupsAttr(), true);
+  FailureOr<int64_t> groupSize = checkGroups(check, "C3", "C5", getReplicaGroupsAttr(), {});
   if (failed(groupSize))
     return failure();
   // C6
@@ -205,7 +214,7 @@ LogicalResult AllToAllOp::inferTypes(const Checker &check, Adaptor adaptor, Smal
   if (failed(check.atLeast("C4", "split_count", {count}, 1)))
     return failure();
   // C5 to C7
-  FailureOr<int64_t> groupSize = checkGroups(check, "C5", "C7", adaptor.getReplicaGroupsAttr(), true);
+  FailureOr<int64_t> groupSize = checkGroups(check, "C5", "C7", adaptor.getReplicaGroupsAttr(), {});
   if (failed(groupSize))
     return failure();
   // C8
@@ -239,7 +248,7 @@ LogicalResult AllToAllOp::inferTypes(const Checker &check, Adaptor adaptor, Smal
 LogicalResult CollectiveBroadcastOp::inferTypes(const Checker &check, Adaptor adaptor, SmallVectorImpl<Type> &types) {
   ValueRange operands = adaptor.getOperands();
   // C1, C2
-  if (failed(checkGroups(check, "C1", "C2", adaptor.getReplicaGroupsAttr(), false)))
+  if (failed(checkGroups(check, "C1", "C2", adaptor.getReplicaGroupsAttr(), {/*complete=*/false})))
     return failure();
   // C3
   const bool dynamicRoot = adaptor.getHasDynamicRoot();
@@ -271,7 +280,7 @@ LogicalResult CollectivePermuteOp::inferTypes(const Checker &check, Adaptor adap
 }
 
 LogicalResult CrossReplicaSumOp::inferTypes(const Checker &check, Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  if (failed(checkGroups(check, "", "", adaptor.getReplicaGroups(), true)))
+  if (failed(checkGroups(check, "", "", adaptor.getReplicaGroups(), {/*complete=*/true, /*sameSize=*/false})))
     return failure();
   types.push_back(adaptor.getOperand().getType());
   return success();
@@ -294,7 +303,21 @@ static LogicalResult checkReceived(const Checker &check, ResultRange results) {
   return success();
 }
 
-LogicalResult InfeedOp::verify() { return checkReceived(Checker(*this), getResults()); }
+LogicalResult InfeedOp::verify() {
+  Checker check(*this);
+  if (failed(checkReceived(check, getResults())))
+    return failure();
+  if (!getLayout())
+    return success();
+  if (failed(check.size("", "layout", getLayout()->size(), getNumResults() - 1)))
+    return failure();
+  for (Attribute layout : *getLayout()) {
+    auto order = dyn_cast<ArrayAttr>(layout);
+    if (!order || !llvm::all_of(order, llvm::IsaPred<IntegerAttr>))
+      return check.fail("") << "layout must hold a list of integers for each tensor, found " << layout;
+  }
+  return success();
+}
 
 LogicalResult RecvOp::verify() {
   Checker check(*this);

@@ -21,9 +21,11 @@ void HloDialect::registerContractionOps() {
 // The numbers of constraints on element types that dot_general and convolution have in common.
 struct ElementConstraints {
   StringRef plain, quantized, storage, expressed, perTensor, hybrid;
+  // A dot product may mix formats of one kind, as front ends do with 8-bit floats.
+  bool sameElements;
 };
-static constexpr ElementConstraints dotElements = {"C13", "C14", "C17", "C18", "C19", "C20"};
-static constexpr ElementConstraints convolutionElements = {"C27", "C28", "C31", "C32", "C33", "C34"};
+static constexpr ElementConstraints dotElements = {"C13", "C14", "C17", "C18", "C19", "C20", false};
+static constexpr ElementConstraints convolutionElements = {"C27", "C28", "C31", "C32", "C33", "C34", true};
 
 static LogicalResult checkQuantizedElements(const Checker &check, const ElementConstraints &numbers, Type lhs, Type rhs,
                                             Type result) {
@@ -53,6 +55,9 @@ static LogicalResult checkElements(const Checker &check, const ElementConstraint
   Type left = lhs.getElementType(), right = rhs.getElementType();
   if (isQuantized(left) || isQuantized(right) || isQuantized(result.getElementType()))
     return checkQuantizedElements(check, numbers, left, right, result.getElementType());
+  if (numbers.sameElements && left != right)
+    return check.fail(numbers.plain) << "lhs and rhs must have the same element type, found " << left << " and "
+                                     << right;
   auto kind = [](Type type) {
     return isComplex(type) ? 0 : isFloat(type) ? 1 : isPred(type) ? 2 : isSignedInteger(type) ? 3 : 4;
   };
@@ -63,10 +68,10 @@ static LogicalResult checkElements(const Checker &check, const ElementConstraint
 }
 
 static LogicalResult checkPrecision(const Checker &check, StringRef constraint, std::optional<ArrayAttr> precision) {
-  // An empty list is the default for both operands.
-  if (!precision || precision->empty() || precision->size() == 2)
+  // Operands that the list does not reach have the default.
+  if (!precision || precision->size() <= 2)
     return success();
-  return check.fail(constraint) << "precision_config must have 2 elements, found " << precision->size();
+  return check.fail(constraint) << "precision_config must have at most 2 elements, found " << precision->size();
 }
 
 // ---- dot, dot_general ----
@@ -188,6 +193,43 @@ static FailureOr<RaggedMode> raggedMode(const Checker &check, RaggedDotDimension
                                                                            : RaggedMode::NonContracting;
 }
 
+// Group sizes with more than one dimension start with the dimensions of lhs that the groups depend on: the batching ones,
+// then those of the ragged dimension's kind before it.
+static LogicalResult checkGroupPrefix(const Checker &check, RaggedDotDimensionNumbersAttr dims, RaggedMode mode,
+                                      RankedTensorType lhs, RankedTensorType groups) {
+  if (groups.getRank() == 1)
+    return success();
+  const int64_t ragged = dims.getLhsRaggedDimensions()[0];
+  SmallVector<int64_t> prefix;
+  auto appendBefore = [&](ArrayRef<int64_t> dimensions) {
+    for (int64_t dim : dimensions) {
+      if (dim == ragged)
+        return;
+      prefix.push_back(lhs.getDimSize(dim));
+    }
+  };
+  if (mode == RaggedMode::Batching) {
+    appendBefore(dims.getLhsBatchingDimensions());
+  } else {
+    for (int64_t dim : dims.getLhsBatchingDimensions())
+      prefix.push_back(lhs.getDimSize(dim));
+    if (mode == RaggedMode::Contracting) {
+      appendBefore(dims.getLhsContractingDimensions());
+    } else {
+      SmallVector<int64_t> others;
+      for (int64_t dim = 0; dim < lhs.getRank(); ++dim)
+        if (!llvm::is_contained(dims.getLhsBatchingDimensions(), dim) &&
+            !llvm::is_contained(dims.getLhsContractingDimensions(), dim))
+          others.push_back(dim);
+      appendBefore(others);
+    }
+  }
+  prefix.push_back(groups.getShape().back());
+  if (!areShapesCompatible(groups.getShape(), prefix))
+    return check.fail("C4") << "group_sizes must have shape [" << prefix << "], found " << groups;
+  return success();
+}
+
 LogicalResult RaggedDotOp::verify() {
   Checker check(*this);
   RankedTensorType lhs = tensorType(getLhs()), rhs = tensorType(getRhs()), result = tensorType(getResult());
@@ -213,12 +255,14 @@ LogicalResult RaggedDotOp::verify() {
   const size_t groupDims = *mode == RaggedMode::NonContracting ? 1 : 0;
   if (failed(check.size("C3", "rhs_group_dimensions", rhsGroup.size(), groupDims)))
     return failure();
-  // C4: group sizes are one vector, or one a batch (and, of contracting groups, no other dimension)
+  // C4: the groups of all, or one set of groups for each index of the dimensions that come before the ragged one
   if (groups.getRank() < 1)
     return check.fail("C4") << "group_sizes must have a dimension, found " << groups;
   const int64_t groupCount = groups.getShape().back();
   if (groupDims == 1 && !areSizesCompatible(groupCount, rhs.getDimSize(rhsGroup[0])))
     return check.fail("C4") << "group_sizes must have " << rhs.getDimSize(rhsGroup[0]) << " groups, found " << groupCount;
+  if (failed(checkGroupPrefix(check, dims, *mode, lhs, groups)))
+    return failure();
   // C5
   SmallVector<int64_t> shape;
   if (*mode == RaggedMode::Contracting)

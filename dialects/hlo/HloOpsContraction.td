@@ -8,6 +8,9 @@ def HLO_DotOp : HLO_Op<"dot", [Pure]> {
   let summary = "product of vectors and matrices";
   let arguments = (ins HLO_Tensor:$lhs, HLO_AnyTensor:$rhs, OptionalAttr<HLO_PrecisionConfigAttr>:$precision_config);
   let results = (outs HLO_AnyTensor:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `` custom<Precision>($precision_config) attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 

@@ -198,8 +198,22 @@ static Type typeAt(Type type, ArrayRef<int64_t> path) {
   return type;
 }
 
+// Typed calls take their options as a dictionary, older conventions as a string.
+static LogicalResult checkBackendConfig(const Checker &check, CustomCallApiVersion version,
+                                        std::optional<Attribute> config) {
+  if (!config)
+    return success();
+  const bool typed = version == CustomCallApiVersion::API_VERSION_TYPED_FFI;
+  if (typed == isa<DictionaryAttr>(*config))
+    return success();
+  return check.fail("") << "backend_config of api_version " << stringifyCustomCallApiVersion(version) << " must be a "
+                        << (typed ? "dictionary" : "string") << ", found " << *config;
+}
+
 LogicalResult CustomCallOp::verify() {
   Checker check(*this);
+  if (failed(checkBackendConfig(check, getApiVersion(), getBackendConfig())))
+    return failure();
   if (getOperandLayouts().has_value() != getResultLayouts().has_value())
     return check.fail("") << "operand_layouts and result_layouts go together";
   if (getOperandLayouts()) {

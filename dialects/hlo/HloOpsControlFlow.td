@@ -88,8 +88,8 @@ def HLO_CustomCallOp : HLO_Op<"custom_call", [DeclareOpInterfaceMethods<MemoryEf
 
 def HLO_OptimizationBarrierOp : HLO_InferOp<"optimization_barrier", "C1", [Pure], 0> {
   let summary = "the operands, computed before anything that uses the results";
-  let arguments = (ins Variadic<HLO_TensorOrToken>:$operand);
-  let results = (outs Variadic<HLO_TensorOrToken>:$result);
+  let arguments = (ins Variadic<HLO_BarrierValue>:$operand);
+  let results = (outs Variadic<HLO_BarrierValue>:$result);
   let assemblyFormat = [{
     attr-dict ($operand^ `:` custom<PairwiseTypes>(type($operand), type($result))) : (`(` `)`)?
   }];

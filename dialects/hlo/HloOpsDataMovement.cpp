@@ -137,7 +137,7 @@ LogicalResult ConcatenateOp::inferTypes(const Checker &check, Adaptor adaptor, S
   if (inputs.empty())
     return check.fail("C3") << "takes at least one input";
   // C1
-  if (failed(check.sameElementType("C1", inputs)))
+  if (failed(check.sameElementType("C1", inputs, /*exactly=*/true)))
     return failure();
   // C4
   RankedTensorType first = tensorType(inputs.front());
@@ -208,7 +208,7 @@ LogicalResult DynamicSliceOp::inferTypes(const Checker &check, Adaptor adaptor, 
 LogicalResult DynamicUpdateSliceOp::inferTypes(const Checker &check, Adaptor adaptor, SmallVectorImpl<Type> &types) {
   RankedTensorType operand = tensorType(adaptor.getOperand()), update = tensorType(adaptor.getUpdate());
   // C2
-  if (failed(check.sameElementType("C2", ValueRange{adaptor.getOperand(), adaptor.getUpdate()})))
+  if (failed(check.sameElementType("C2", ValueRange{adaptor.getOperand(), adaptor.getUpdate()}, /*exactly=*/true)))
     return failure();
   // C3
   if (update.getRank() != operand.getRank())
@@ -322,7 +322,7 @@ LogicalResult PadOp::inferTypes(const Checker &check, Adaptor adaptor, SmallVect
   ArrayRef<int64_t> low = adaptor.getEdgePaddingLow(), high = adaptor.getEdgePaddingHigh();
   ArrayRef<int64_t> interior = adaptor.getInteriorPadding();
   // C1
-  if (failed(check.sameElementType("C1", adaptor.getOperands())))
+  if (failed(check.sameElementType("C1", adaptor.getOperands(), /*exactly=*/true)))
     return failure();
   // C2
   if (failed(check.size("C2", "edge_padding_low", low.size(), operand.getRank())) ||
@@ -333,23 +333,10 @@ LogicalResult PadOp::inferTypes(const Checker &check, Adaptor adaptor, SmallVect
   if (failed(check.atLeast("C3", "interior_padding", interior, 0)))
     return failure();
   // C4
-  SmallVector<int64_t> shape;
-  for (auto [index, size] : llvm::enumerate(operand.getShape())) {
-    if (isDynamic(size)) {
-      shape.push_back(size);
-      continue;
-    }
-    std::optional<int64_t> padded =
-        llvm::checkedMulAdd(std::max<int64_t>(size - 1, 0), interior[index], size);
-    if (padded)
-      padded = llvm::checkedAdd(*padded, low[index]);
-    if (padded)
-      padded = llvm::checkedAdd(*padded, high[index]);
-    if (!padded || *padded < 0)
-      return check.fail("C4") << "padding must leave a size of at least 0 that fits 64 bits in dimension " << index;
-    shape.push_back(*padded);
-  }
-  types.push_back(tensorLike(operand, shape, operand.getElementType()));
+  FailureOr<SmallVector<int64_t>> shape = paddedShape(check, "C4", operand.getShape(), low, high, interior);
+  if (failed(shape))
+    return failure();
+  types.push_back(tensorLike(operand, *shape, operand.getElementType()));
   return success();
 }
 

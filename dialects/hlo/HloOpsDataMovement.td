@@ -31,6 +31,7 @@ def HLO_BitcastConvertOp : HLO_Op<"bitcast_convert", [Pure]> {
 }
 
 def HLO_BroadcastOp : HLO_InferOp<"broadcast", "", [Pure]> {
+  let keepsQuantization = 1;
   let summary = "adds leading dimensions that repeat the operand";
   let arguments = (ins HLO_AnyTensor:$operand, DenseI64ArrayAttr:$broadcast_sizes);
   let results = (outs HLO_AnyTensor:$result);
@@ -42,7 +43,7 @@ def HLO_BroadcastOp : HLO_InferOp<"broadcast", "", [Pure]> {
 def HLO_BroadcastInDimOp : HLO_Op<"broadcast_in_dim", [Pure]> {
   let summary = "maps the operand's dimensions to the result's and repeats it along the others";
   let arguments = (ins HLO_AnyTensor:$operand, DenseI64ArrayAttr:$broadcast_dimensions);
-  let results = (outs HLO_AnyTensor:$result);
+  let results = (outs HLO_StaticOrBoundedTensor:$result);
   let assemblyFormat = [{
     $operand `,` `dims` `=` $broadcast_dimensions attr-dict `:` functional-type(operands, results)
   }];
@@ -50,6 +51,7 @@ def HLO_BroadcastInDimOp : HLO_Op<"broadcast_in_dim", [Pure]> {
 }
 
 def HLO_ConcatenateOp : HLO_InferOp<"concatenate", "C5, C6", [Pure]> {
+  let keepsQuantization = 1;
   let summary = "operands one after another along a dimension";
   let arguments = (ins Variadic<HLO_Tensor>:$inputs, I64Attr:$dimension);
   let results = (outs HLO_Tensor:$result);
@@ -67,6 +69,7 @@ def HLO_CopyOp : HLO_Op<"copy", [Pure]> {
 }
 
 def HLO_DynamicSliceOp : HLO_InferOp<"dynamic_slice", "C5", [Pure]> {
+  let keepsQuantization = 1;
   let summary = "a slice whose start is computed, clamped into the operand";
   let arguments = (ins HLO_Tensor:$operand, Variadic<HLO_ScalarIntTensor>:$start_indices,
                        DenseI64ArrayAttr:$slice_sizes);
@@ -78,6 +81,7 @@ def HLO_DynamicSliceOp : HLO_InferOp<"dynamic_slice", "C5", [Pure]> {
 }
 
 def HLO_DynamicUpdateSliceOp : HLO_InferOp<"dynamic_update_slice", "C1", [Pure]> {
+  let keepsQuantization = 1;
   let summary = "the operand with a slice replaced, its start clamped into the operand";
   let arguments = (ins HLO_Tensor:$operand, HLO_Tensor:$update, Variadic<HLO_ScalarIntTensor>:$start_indices);
   let results = (outs HLO_Tensor:$result);
@@ -85,6 +89,7 @@ def HLO_DynamicUpdateSliceOp : HLO_InferOp<"dynamic_update_slice", "C1", [Pure]>
 }
 
 def HLO_GatherOp : HLO_InferOp<"gather", "C22, C23", [Pure]> {
+  let keepsQuantization = 1;
   let summary = "slices of the operand at computed indices";
   let arguments = (ins HLO_Tensor:$operand, HLO_IntTensor:$start_indices,
                        HLO_GatherDimensionNumbers:$dimension_numbers, DenseI64ArrayAttr:$slice_sizes,
@@ -93,6 +98,7 @@ def HLO_GatherOp : HLO_InferOp<"gather", "C22, C23", [Pure]> {
 }
 
 def HLO_PadOp : HLO_InferOp<"pad", "C1, C4", [Pure]> {
+  let keepsQuantization = 1;
   let summary = "elements added before, after and between; negative amounts remove";
   let arguments = (ins HLO_Tensor:$operand, HLO_ScalarTensor:$padding_value, DenseI64ArrayAttr:$edge_padding_low,
                        DenseI64ArrayAttr:$edge_padding_high, DenseI64ArrayAttr:$interior_padding);
@@ -106,12 +112,13 @@ def HLO_PadOp : HLO_InferOp<"pad", "C1, C4", [Pure]> {
 def HLO_ReshapeOp : HLO_Op<"reshape", [Pure]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins HLO_AnyTensor:$operand);
-  let results = (outs HLO_AnyTensor:$result);
+  let results = (outs HLO_StaticOrBoundedTensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 
 def HLO_ReverseOp : HLO_InferOp<"reverse", "C1", [Pure]> {
+  let keepsQuantization = 1;
   let summary = "elements in reverse order along dimensions";
   let arguments = (ins HLO_Tensor:$operand, DenseI64ArrayAttr:$dimensions);
   let results = (outs HLO_Tensor:$result);
@@ -133,6 +140,7 @@ def HLO_ScatterOp : HLO_InferOp<"scatter", "C24, C25", [
 }
 
 def HLO_SliceOp : HLO_InferOp<"slice", "C1, C5", [Pure]> {
+  let keepsQuantization = 1;
   let summary = "every stride-th element between start and limit";
   let arguments = (ins HLO_Tensor:$operand, DenseI64ArrayAttr:$start_indices, DenseI64ArrayAttr:$limit_indices,
                        DenseI64ArrayAttr:$strides);
@@ -151,6 +159,7 @@ def HLO_TorchIndexSelectOp : HLO_Op<"torch_index_select", [Pure]> {
 }
 
 def HLO_TransposeOp : HLO_InferOp<"transpose", "C1, C3, C4", [Pure]> {
+  let keepsQuantization = 1;
   let summary = "dimensions in another order";
   let arguments = (ins HLO_AnyTensor:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs HLO_AnyTensor:$result);

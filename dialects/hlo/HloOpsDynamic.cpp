@@ -20,13 +20,17 @@ void HloDialect::registerDynamicOps() {
 LogicalResult DynamicBroadcastInDimOp::verify() {
   Checker check(*this);
   RankedTensorType operand = tensorType(getOperand()), result = tensorType(getResult());
-  // C1 to C6
-  if (failed(checkBroadcast(check, operand, result, getBroadcastDimensions())))
-    return failure();
   // C7
   const int64_t sizes = tensorType(getOutputDimensions()).getDimSize(0);
   if (sizes != result.getRank())
     return check.fail("C7") << "output_dimensions must have " << result.getRank() << " element(s), found " << sizes;
+  if (failed(checkShapeOperand(check, "C7", "output_dimensions", getOutputDimensions(), result)))
+    return failure();
+  // C1 to C6, of the shape as far as it is known
+  if (std::optional<SmallVector<int64_t>> shape = constantShape(getOutputDimensions()))
+    result = RankedTensorType::get(*shape, result.getElementType());
+  if (failed(checkBroadcast(check, operand, result, getBroadcastDimensions())))
+    return failure();
   // C8
   SmallVector<int64_t> known;
   if (std::optional<ArrayRef<int64_t>> dims = getKnownExpandingDimensions())
@@ -51,10 +55,8 @@ LogicalResult DynamicGatherOp::inferTypes(const Checker &check, Adaptor adaptor,
   if (sizes.getRank() != 1 || failed(check.size("C11", "slice_sizes", sizes.getDimSize(0), operand.getRank())))
     return failure();
   SmallVector<int64_t> sliceSizes(operand.getRank(), ShapedType::kDynamic);
-  DenseIntElementsAttr constant;
-  if (matchPattern(adaptor.getSliceSizes(), m_Constant(&constant)))
-    for (auto [size, value] : llvm::zip(sliceSizes, constant.getValues<APInt>()))
-      size = value.getSExtValue();
+  if (std::optional<SmallVector<int64_t>> constant = constantShape(adaptor.getSliceSizes()))
+    sliceSizes = *constant;
   return inferGather(check, dynamicGatherConstraints, operand, tensorType(adaptor.getStartIndices()),
                      adaptor.getDimensionNumbers(), sliceSizes, types);
 }
@@ -69,7 +71,7 @@ LogicalResult DynamicIotaOp::verify() {
   // C2
   if (sizes != rank)
     return check.fail("C2") << "output_shape must have " << rank << " element(s), found " << sizes;
-  return success();
+  return checkShapeOperand(check, "C2", "output_shape", getOutputShape(), tensorType(getResult()));
 }
 
 LogicalResult DynamicPadOp::verify() {
@@ -84,14 +86,20 @@ LogicalResult DynamicPadOp::verify() {
       return check.fail("C2") << "padding amounts must have " << operand.getRank() << " element(s), found "
                               << tensorType(amounts).getDimSize(0);
   // C3
-  DenseIntElementsAttr interior;
-  if (matchPattern(getInteriorPadding(), m_Constant(&interior)))
-    for (APInt amount : interior.getValues<APInt>())
-      if (amount.isNegative())
-        return check.fail("C3") << "interior_padding must be at least 0, found " << amount.getSExtValue();
+  std::optional<SmallVector<int64_t>> low = constantShape(getEdgePaddingLow()), high = constantShape(getEdgePaddingHigh());
+  std::optional<SmallVector<int64_t>> interior = constantShape(getInteriorPadding());
+  if (interior && failed(check.atLeast("C3", "interior_padding", *interior, 0)))
+    return failure();
   // C4
   if (operand.getRank() != result.getRank())
     return check.fail("C4") << "operand and result must have the same rank, found " << operand << " and " << result;
+  if (!low || !high || !interior)
+    return success();
+  FailureOr<SmallVector<int64_t>> shape = paddedShape(check, "C4", operand.getShape(), *low, *high, *interior);
+  if (failed(shape))
+    return failure();
+  if (!areShapesCompatible(*shape, result.getShape()))
+    return check.fail("C4") << "result must have shape [" << *shape << "], found " << result;
   return success();
 }
 
@@ -105,6 +113,13 @@ LogicalResult DynamicReshapeOp::verify() {
   const int64_t sizes = tensorType(getOutputShape()).getDimSize(0);
   if (sizes != result.getRank())
     return check.fail("C4") << "output_shape must have " << result.getRank() << " element(s), found " << sizes;
+  if (failed(checkShapeOperand(check, "C4", "output_shape", getOutputShape(), result)))
+    return failure();
+  std::optional<SmallVector<int64_t>> shape = constantShape(getOutputShape());
+  std::optional<int64_t> from = elementCount(operand.getShape());
+  std::optional<int64_t> to = shape ? elementCount(*shape) : std::nullopt;
+  if (from && to && *from != *to)
+    return check.fail("C2") << "operand and output_shape must have as many elements, found " << *from << " and " << *to;
   return success();
 }
 

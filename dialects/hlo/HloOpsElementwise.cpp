@@ -51,6 +51,33 @@ LogicalResult ComplexOp::inferTypes(const Checker &check, Adaptor adaptor, Small
   return success();
 }
 
+LogicalResult AddOp::verify() {
+  Checker check(*this);
+  Type lhs = elementTypeOf(getLhs().getType()), rhs = elementTypeOf(getRhs().getType());
+  Type result = elementTypeOf(getType());
+  // C2; C3 and C4 by the compatibility of types
+  if (isQuantized(lhs) != isQuantized(result) || isQuantized(rhs) != isQuantized(result))
+    return check.fail("C2") << "all or none must be quantized, found " << lhs << ", " << rhs << " and " << result;
+  // C5
+  auto resultAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(result);
+  const bool operandPerAxis = isa<quant::UniformQuantizedPerAxisType>(lhs) || isa<quant::UniformQuantizedPerAxisType>(rhs);
+  if (operandPerAxis != static_cast<bool>(resultAxis))
+    return check.fail("C5") << "the result must be quantized per axis if and only if an operand is, found " << lhs << ", "
+                            << rhs << " and " << result;
+  // C6, C7
+  auto sameAxis = [&](StringRef constraint, StringRef name, Type operand) -> LogicalResult {
+    auto operandAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(operand);
+    if (operandAxis && operandAxis.getQuantizedDimension() != resultAxis.getQuantizedDimension())
+      return check.fail(constraint) << name << " and result must be quantized along the same dimension, found "
+                                    << operandAxis.getQuantizedDimension() << " and "
+                                    << resultAxis.getQuantizedDimension();
+    return success();
+  };
+  if (failed(sameAxis("C6", "lhs", lhs)))
+    return failure();
+  return sameAxis("C7", "rhs", rhs);
+}
+
 LogicalResult ClampOp::inferTypes(const Checker &check, Adaptor adaptor, SmallVectorImpl<Type> &types) {
   RankedTensorType operand = tensorType(adaptor.getOperand());
   // C1, C2
@@ -107,10 +134,10 @@ LogicalResult ReducePrecisionOp::inferTypes(const Checker &check, Adaptor adapto
   // C1
   types.push_back(adaptor.getOperand().getType());
   // C2
-  if (failed(check.atLeast("C2", "exponent_bits", {adaptor.getExponentBits()}, 1)))
+  if (failed(check.atLeast("C2", "exponent_bits", {static_cast<int32_t>(adaptor.getExponentBits())}, 1)))
     return failure();
   // C3
-  return check.atLeast("C3", "mantissa_bits", {adaptor.getMantissaBits()}, 0);
+  return check.atLeast("C3", "mantissa_bits", {static_cast<int32_t>(adaptor.getMantissaBits())}, 0);
 }
 
 LogicalResult SelectOp::inferTypes(const Checker &check, Adaptor adaptor, SmallVectorImpl<Type> &types) {

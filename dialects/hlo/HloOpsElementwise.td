@@ -55,7 +55,10 @@ def HLO_TanOp : HLO_TranscendentalOp<"tan"> { let summary = "tangent"; }
 def HLO_TanhOp : HLO_TranscendentalOp<"tanh"> { let summary = "hyperbolic tangent"; }
 
 // ---- Binary ----
-def HLO_AddOp : HLO_BinaryOp<"add", HLO_AnyTensor, "C1"> { let summary = "sum; logical or of booleans"; }
+def HLO_AddOp : HLO_BinaryOp<"add", HLO_AnyTensor, "C1"> {
+  let summary = "sum; logical or of booleans";
+  let hasVerifier = 1;
+}
 def HLO_AndOp : HLO_BinaryOp<"and", HLO_PredOrIntTensor> {
   let summary = "logical and of booleans, bitwise of integers";
 }

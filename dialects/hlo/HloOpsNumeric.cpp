@@ -1,6 +1,7 @@
 #include "dialects/hlo/HloOpsNumeric.h"
 
 #include "dialects/hlo/HloAssembly.h"
+#include "dialects/hlo/HloIndexing.h"
 
 using namespace mlir;
 
@@ -183,13 +184,11 @@ LogicalResult RngOp::inferTypes(const Checker &check, Adaptor adaptor, SmallVect
   if (shapeType.getRank() != 1 || !shapeType.hasStaticShape())
     return check.fail("C3") << "shape must be a static vector, found " << shapeType;
   SmallVector<int64_t> shape(shapeType.getDimSize(0), ShapedType::kDynamic);
-  DenseIntElementsAttr constant;
-  if (matchPattern(adaptor.getShape(), m_Constant(&constant)))
-    for (auto [size, value] : llvm::zip(shape, constant.getValues<APInt>())) {
-      size = value.getSExtValue();
-      if (size < 0)
-        return check.fail("C3") << "shape must not be negative, found " << size;
-    }
+  if (std::optional<SmallVector<int64_t>> constant = constantShape(adaptor.getShape())) {
+    if (failed(check.atLeast("C3", "shape", *constant, 0)))
+      return failure();
+    shape = *constant;
+  }
   types.push_back(RankedTensorType::get(shape, element));
   return success();
 }

@@ -269,6 +269,8 @@ LogicalResult SelectAndScatterOp::inferTypes(const Checker &check, Adaptor adapt
   if (failed(check.sameElementType("C3", ValueRange{adaptor.getOperand(), adaptor.getInitValue()})))
     return failure();
   // C4 to C8
+  if (!adaptor.getWindowDimensions() && operand.getRank() != 0)
+    return check.fail("C4") << "window_dimensions must have " << operand.getRank() << " element(s), found none";
   FailureOr<SmallVector<WindowDimension>> window =
       checkWindow(check, operand.getRank(),
                   {{"window_dimensions", adaptor.getWindowDimensions(), "C4", "C5"},

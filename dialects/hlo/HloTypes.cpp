@@ -49,7 +49,7 @@ bool isComplex(Type type) {
 static bool isValidQuantized(quant::QuantizedType type, ArrayRef<int64_t> zeroPoints, ArrayRef<double> scales) {
   if (!isWidth(type.getStorageTypeIntegralWidth()) || type.getStorageTypeIntegralWidth() > 32)
     return false;
-  if (!isFloat(type.getExpressedType()))
+  if (!type.getStorageType().isSignlessInteger() || !isFloat(type.getExpressedType()))
     return false;
   const int64_t least = type.getStorageTypeMin(), most = type.getStorageTypeMax();
   for (int64_t zeroPoint : zeroPoints)
@@ -92,6 +92,16 @@ bool hasValidQuantizedDimension(Type type) {
   if (dimension < 0 || dimension >= tensor.getRank())
     return false;
   return areSizesCompatible(tensor.getDimSize(dimension), static_cast<int64_t>(quantized.getScales().size()));
+}
+
+bool isStaticOrBounded(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  if (tensor.hasStaticShape())
+    return true;
+  auto bounds = dyn_cast_if_present<BoundsAttr>(tensor.getEncoding());
+  if (!bounds || tensor.getNumDynamicDims() != 1)
+    return false;
+  return llvm::count_if(bounds.getBounds(), [](int64_t bound) { return !isDynamic(bound); }) == 1;
 }
 
 Type elementTypeOf(Type type) { return getElementTypeOrSelf(type); }

@@ -22,6 +22,9 @@ bool isDimensionValue(mlir::Type type);
 // Whether the quantized dimension of a per-axis quantized tensor exists and has as many elements as there are scales.
 bool hasValidQuantizedDimension(mlir::Type type);
 
+// Whether a tensor's shape is static but for at most one dimension, whose bound the encoding gives.
+bool isStaticOrBounded(mlir::Type type);
+
 // The element type of a tensor, the type itself otherwise.
 mlir::Type elementTypeOf(mlir::Type type);
 // What a quantized type stands for; other types as they are.

@@ -66,6 +66,11 @@ def HLO_PredIntOrFloatTensor : HLO_TensorOf<[HLO_Pred, HLO_Int, HLO_Float]>;
 def HLO_QuantizedTensor : HLO_PerAxisTensorOf<[HLO_Quantized, HLO_PerAxisQuantized]>;
 def HLO_IndexTensor : HLO_TensorOf<[HLO_DimensionValue]>;
 
+// Of static shape, or with one dynamic dimension that has a bound.
+def HLO_StaticOrBoundedTensor : RankedTensorOf<
+    HLO_AllElements, [HLO_ValidQuantizedDimension, CPred<"::hlo::isStaticOrBounded($_self)">],
+    "statically shaped or single bounded dimension tensor">;
+
 // A shape, or another list of one number a dimension, as a tensor: its own length is static.
 def HLO_ShapeTensor : RankedTensorOf<[HLO_DimensionValue], [HasStaticShapePred, HasAnyRankOfPred<[1]>],
                                      "statically shaped 1-dimensional integer or index tensor">;
@@ -80,6 +85,7 @@ def HLO_Future : Type<CPred<"::llvm::isa<::hlo::FutureType>($_self)">, "future">
 def HLO_Buffer : MemRefOf<HLO_Elements>;
 def HLO_Tuple : NestedTupleOf<[HLO_AnyTensor, HLO_Buffer, HLO_Token]>;
 def HLO_TensorOrToken : AnyTypeOf<[HLO_AnyTensor, HLO_Token]>;
+def HLO_BarrierValue : AnyTypeOf<[HLO_Tensor, HLO_Token]>;
 def HLO_Value : AnyTypeOf<[HLO_AnyTensor, HLO_Token, HLO_Buffer]>;
 def HLO_ValueOrTuple : AnyTypeOf<[HLO_AnyTensor, HLO_Token, HLO_Tuple, HLO_Buffer]>;
 def HLO_CustomCallTensor : TensorOf<HLO_AllElements>;
