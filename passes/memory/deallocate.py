@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hlo import ir
+from hlo.passes.base import Pass
 
 
-def deallocate(module: ir.Module) -> bool:
+@dataclass(frozen=True)
+class Deallocate(Pass):
     """Ends every allocation of the host program in its own block, after the last op that uses it.
 
     Requires: allocations are used in their block or in regions of ops of it, and freed nowhere.
     Guarantees: one dealloc for each alloc.
 
-        %0 = memref.alloc() : memref<4xf32>          %0 = memref.alloc() : memref<4xf32>
-        func.call @k(%a, %0) ...                ==>  func.call @k(%a, %0) ...
-        func.call @l(%0, %b) ...                     func.call @l(%0, %b) ...
-                                                     memref.dealloc %0 : memref<4xf32>
+        %0 = memref.alloc() : memref<4xf32>
+        func.call @k(%a, %0) : ...
+        func.call @l(%0, %b) : ...
+      ==>
+        %0 = memref.alloc() : memref<4xf32>
+        func.call @k(%a, %0) : ...
+        func.call @l(%0, %b) : ...
+        memref.dealloc %0 : memref<4xf32>
     """
-    changed = False
-    for function in module.body.operations:
-        for region in function.operation.regions:
-            for block in region.blocks:
-                changed |= _block(block)
-    return changed
+
+    def run(self, module: ir.Module) -> bool:
+        changed = False
+        for function in module.body.operations:
+            for region in function.operation.regions:
+                for block in region.blocks:
+                    changed |= _block(block)
+        return changed
 
 
 def _block(block: ir.Block) -> bool:

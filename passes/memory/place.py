@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hlo import ir
-from hlo.passes.memory.packing import Buffer, pack
+from hlo.passes.base import Pass
+from hlo.passes.memory.packing import Buffer, lower_bound, pack
 
 ALIGNMENT = 64
 
@@ -65,30 +66,45 @@ def byte_size(kind: ir.Type) -> int:
     return memref.shape[0] * (int(element.lstrip("bif")) // 8)
 
 
-def place(module: ir.Module, *, reuse: bool = True, time_budget_s: float = 0.0) -> Arena:
-    """Packs the allocations and records each one's byte offset as its attribute `hlo.offset`.
+@dataclass(frozen=True)
+class Place(Pass):
+    """Packs the allocations of the host program into one arena: each gets its byte offset as `hlo.offset`.
 
     Requires: `deallocate` ran.
     Guarantees: no two allocations live at the same step overlap; every offset is a multiple of 64; the deallocs are gone.
+
+        %0 = memref.alloc() : memref<4xf32>
+        memref.dealloc %0 : memref<4xf32>
+      ==>
+        %0 = memref.alloc() {hlo.offset = 0 : i64} : memref<4xf32>
     """
-    ranges = live_ranges(module)
-    buffers = [
-        Buffer(
-            id=str(i), start=start if reuse else 0, end=end if reuse else 1,
-            size=byte_size(op.results[0].type), alignment=ALIGNMENT,
-        )
-        for i, (op, start, end) in enumerate(ranges)
-    ]  # fmt: skip
-    placement = pack(buffers, time_budget_s=time_budget_s)
-    allocations: list[Allocation] = []
-    integer = ir.IntegerType.get_signless(64, module.context)
-    for buffer, (op, start, end) in zip(buffers, ranges, strict=True):
-        offset = placement.offsets[buffer.id]
-        op.attributes["hlo.offset"] = ir.IntegerAttr.get(integer, offset)
-        name = op.attributes["hlo.name"].value if "hlo.name" in op.attributes else ""
-        allocations.append(Allocation(name, str(op.location), start, end, buffer.size, offset))
-    _erase_deallocs(module)
-    return Arena(placement.height, placement.bound, tuple(allocations))
+
+    reuse: bool = True
+    time_budget_s: float = 0.0
+
+    def run(self, module: ir.Module) -> bool:
+        return bool(self.plan(module).allocations)
+
+    def plan(self, module: ir.Module) -> Arena:
+        """Places the allocations and returns the plan."""
+        ranges = live_ranges(module)
+        buffers = [
+            Buffer(
+                id=str(i), start=start if self.reuse else 0, end=end if self.reuse else 1,
+                size=byte_size(op.results[0].type), alignment=ALIGNMENT,
+            )
+            for i, (op, start, end) in enumerate(ranges)
+        ]  # fmt: skip
+        placement = pack(buffers, time_budget_s=self.time_budget_s)
+        allocations: list[Allocation] = []
+        integer = ir.IntegerType.get_signless(64, module.context)
+        for buffer, (op, start, end) in zip(buffers, ranges, strict=True):
+            offset = placement.offsets[buffer.id]
+            op.attributes["hlo.offset"] = ir.IntegerAttr.get(integer, offset)
+            name = op.attributes["hlo.name"].value if "hlo.name" in op.attributes else ""
+            allocations.append(Allocation(name, str(op.location), start, end, buffer.size, offset))
+        _erase_deallocs(module)
+        return Arena(placement.height, lower_bound(buffers), tuple(allocations))
 
 
 def _erase_deallocs(module: ir.Module) -> None:

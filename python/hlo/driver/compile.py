@@ -13,6 +13,7 @@ import numpy as np
 
 from hlo import ir
 from hlo.diagnostics import UnsupportedError
+from hlo.driver.late_phases import is_late, signature_of, text_of_host
 from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
 from hlo.driver.statistics import ProgramStatistics
@@ -20,10 +21,10 @@ from hlo.executable import runtime
 from hlo.importers.program import load_program
 from hlo.passes.hlo_to_host.program import HostProgram, hlo_to_host
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
-from hlo.passes.host_to_llvm.convert import Signature, host_to_llvm
+from hlo.passes.host_to_llvm.convert import host_to_llvm
 from hlo.passes.lower_to_llvm.modules import HOST_PIPELINE, KERNEL_PIPELINE, kernels_text, lower
-from hlo.passes.memory.deallocate import deallocate
-from hlo.passes.memory.place import Arena, place
+from hlo.passes.memory.deallocate import Deallocate
+from hlo.passes.memory.place import Arena, Place
 
 TARGETS = ("cpu",)
 KERNELS_PER_MODULE = (
@@ -109,21 +110,15 @@ class Compiled:
     def as_text(self, stage: str = "fused") -> str:
         """The program after a stage, as MLIR text; see `hlo.driver.phases.Phase` for the names."""
         phase = Phase.parse(stage)
-        if phase.order >= Phase.LLVM.order:
-            return host_to_llvm(self._placed, _counts(self._host)) + kernels_text(
-                self._host.kernels
-            )
-        if phase.order >= Phase.PLACED.order:
-            return str(self._placed)
-        if phase.order >= Phase.HOST.order:
-            return self._host.text + kernels_text(self._host.kernels)
+        if is_late(phase):
+            return text_of_host(self._host, self._module.context, phase)
         module = _clone(self._module)
         for step in passes_to(phase):
             step.run(module)
         return str(module)
 
 
-def compile(program: object, target: str = "cpu", **options: Any) -> Compiled:  # noqa: A001
+def compile(program: object, target: str = "cpu", **options: Any) -> Compiled:
     """Compiles a program.
 
     Args:
@@ -150,8 +145,8 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled:  
         host = hlo_to_host(module, chosen.donate)
     with watch.stage("memory"):
         placed = ir.parse_module(host.text, module.context)
-        deallocate(placed)
-        arena = place(placed, reuse=chosen.reuse)
+        Deallocate().run(placed)
+        arena = Place(reuse=chosen.reuse).plan(placed)
     with watch.stage("codegen"):
         objects = _objects(host, placed)
     with watch.stage("load"):
@@ -172,10 +167,6 @@ def _clone(module: ir.Module) -> ir.Module:
     return copy
 
 
-def _counts(host: HostProgram) -> Signature:
-    return Signature(len(host.argument_types), len(host.result_types), len(host.constants))
-
-
 def _objects(host: HostProgram, placed: ir.Module) -> list[bytes]:
     """Object files of the entry and of the kernels, compiled side by side."""
     names = list(host.kernels)
@@ -183,7 +174,7 @@ def _objects(host: HostProgram, placed: ir.Module) -> list[bytes]:
     parts: list[dict[str, Kernel]] = [
         {n: host.kernels[n] for n in names[i::groups]} for i in range(groups)
     ]
-    jobs = [(host_to_llvm(placed, _counts(host)), HOST_PIPELINE)]
+    jobs = [(host_to_llvm(placed, signature_of(host)), HOST_PIPELINE)]
     jobs += [(kernels_text(part), KERNEL_PIPELINE) for part in parts if part]
     if len(names) <= KERNELS_PER_MODULE:
         return [_object(*job) for job in jobs]
