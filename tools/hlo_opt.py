@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hlo import __version__
 from hlo.driver.command_line import run_tool
+from hlo.driver.late_phases import is_late
 from hlo.driver.opt import OptOptions, run_opt
 from hlo.driver.pass_listing import list_passes, show_pipeline
 from hlo.driver.pass_pipeline import PipelineElement, make_element, parse_pipeline
@@ -65,6 +66,7 @@ def _run(argv: list[str]) -> int:
             locations=args.locations,
             elide_elements=args.elide_elements,
             emit_bytecode=args.emit_bytecode,
+            late_phase=_late_phase(args),
         )
     )
 
@@ -198,6 +200,11 @@ def _pipeline(args: argparse.Namespace, pass_words: list[str]) -> list[PipelineE
         name, _, options = word.partition("=")
         elements.append(make_element(name, options))
     return elements
+
+
+def _late_phase(args: argparse.Namespace) -> Phase | None:
+    phase = Phase.parse(args.compile_to) if args.compile_to else Phase.INPUT
+    return phase if is_late(phase) else None
 
 
 def _names(values: Sequence[str]) -> frozenset[str]:

@@ -11,17 +11,22 @@ from hlo import ir
 from hlo.diagnostics import CompileError
 from hlo.driver import diagnostic_expectations as expectations
 from hlo.driver.command_line import read_input, write_output
+from hlo.driver.late_phases import SPLIT_MARKER, late_phase_text
 from hlo.driver.pass_pipeline import Instrumentation, PassTiming, PipelineElement, run_pipeline
+from hlo.driver.phases import Phase
 from hlo.driver.program_text import bytecode_of, text_of
 from hlo.importers.program import is_bytecode, load_program
 
-SPLIT_MARKER = "// -----"
 NOTE = "\n  note: "
 
 
 @dataclasses.dataclass(frozen=True)
 class OptOptions:
-    """The choices of one run of `hlo-opt`. Pass names in the printing options are kebab-case."""
+    """The choices of one run of `hlo-opt`. Pass names in the printing options are kebab-case.
+
+    Attributes:
+        late_phase: a phase from `Phase.HOST` on, to which the program is compiled after the passes.
+    """
 
     input: str = "-"
     output: str = "-"
@@ -41,6 +46,7 @@ class OptOptions:
     locations: bool = False
     elide_elements: int | None = None
     emit_bytecode: bool = False
+    late_phase: Phase | None = None
 
 
 def run_opt(options: OptOptions) -> int:
@@ -109,6 +115,12 @@ def _joined(outputs: Sequence[str | bytes]) -> str | bytes:
 
 
 def _printed(module: ir.Module, options: OptOptions) -> str | bytes:
+    if options.late_phase is not None:
+        if options.emit_bytecode:
+            raise CompileError(
+                f"--emit-bytecode writes one module: {options.late_phase.label} programs are two"
+            )
+        return late_phase_text(module, options.late_phase)
     if options.emit_bytecode:
         return bytecode_of(module)
     return text_of(
