@@ -132,6 +132,8 @@ POWER_LOG = safe(lambda z: (mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z)
 POWER_EXP2 = safe(lambda r: (mp.power(2, r) - 1) / r)
 LOG_DIRECT = safe(lambda f: (mp.log1p(f) - f + f * f / 2) / f**3)
 LGAMMA = safe(lambda t: mp.loggamma(1.5 + t) / ((t + 0.5) * (t - 0.5)))
+DIGAMMA_ROOT = mp.findroot(mp.digamma, 1.46)
+DIGAMMA = safe(lambda t: mp.digamma(1.5 + t) / (1.5 + t - DIGAMMA_ROOT))
 I1E = safe(lambda a: mp.exp(-a) * mp.besseli(1, a) / a * (1 + a))
 I1E_FAR = safe(lambda v: mp.exp(-1 / v) * mp.besseli(1, 1 / v) * mp.sqrt(1 / v))
 
@@ -170,6 +172,7 @@ TABLE: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any] | None]] = {
     "ERF_INV_MIDDLE": ("chebyshev", None, fit(erf_inv_tail, 2.5, 4, 18)),
     "ERF_INV_FAR": ("chebyshev", None, fit(erf_inv_tail, 4, 6.1, 16)),
     "LGAMMA": ("powers", None, fit(LGAMMA, -0.5, 0.5, 24)),
+    "DIGAMMA": ("powers", None, fit(DIGAMMA, -0.5, 0.5, 24)),
     "I1E": ("chebyshev", None, fit(I1E, 0, 8, 30)),
     "I1E_FAR": ("chebyshev", None, fit(I1E_FAR, mpf(10) ** -9, mpf(1) / 8, 26)),
 }

@@ -166,7 +166,7 @@ def samples(function: Function, dtype: Any, count: int, seed: int) -> np.ndarray
     result = np.concatenate(pieces)
     if function.name in ("polygamma", "zeta"):
         result = result[result > 0.0]
-    if function.name in ("lgamma", "digamma"):
+    if function.name in ("lgamma", "digamma", "atan2"):
         result = result[result != 0.0]
     return rng.permutation(result)
 

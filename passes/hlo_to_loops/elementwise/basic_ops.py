@@ -186,6 +186,7 @@ BASIC_EMITTERS: dict[str, Emitter] = {
     "shift_right_arithmetic": elementwise(
         "shift_right_arithmetic", integer=integers.shift_right_arithmetic
     ),
+    "mulhi": elementwise("mulhi", integer=integers.multiply_high),
     "popcnt": elementwise("popcnt", integer=integers.population_count),
     "count_leading_zeros": elementwise("count_leading_zeros", integer=integers.count_leading_zeros),
     "floor": elementwise("floor", real=arithmetic.floor, exact=True),

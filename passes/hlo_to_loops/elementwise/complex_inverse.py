@@ -14,7 +14,7 @@ from hlo.passes.hlo_to_loops.elementwise.complex_logarithm import (
     square_minus_one,
 )
 from hlo.passes.hlo_to_loops.elementwise.inverse_trigonometric import atan2
-from hlo.passes.hlo_to_loops.elementwise.numeric import Mask, Pair, Real
+from hlo.passes.hlo_to_loops.elementwise.numeric import Mask, Pair
 
 _LN_2 = 0.6931471805599453
 _HALF_PI = 1.5707963267948966
@@ -32,18 +32,21 @@ def _sides(z: Pair) -> tuple[Pair, Pair]:
     return sqrt((1.0 - z[0], -z[1])), sqrt((z[0] + 1.0, z[1]))
 
 
-def _signed_log(z: Pair) -> Real:
-    """log(2 |z|), with the sign of the imaginary part."""
-    return (log_modulus(z) + _LN_2).copysign(z[1])
+def asin_acos_kernel(z: Pair) -> Pair:
+    """w with asin(z) = atan2(x, Re w) + i s Im w, acos(z) = atan2(Re w, x) - i s Im w, s = sign(y).
+
+
+    Re w is Re(sqrt(1 - z) sqrt(1 + z)), Im w is asinh |Im(conj(sqrt(1 - z)) sqrt(1 + z))|.
+    """
+    bounded, huge = _bounded(z)
+    (a, b), (c, d) = _sides(bounded)
+    height = abs(logarithm.asinh(a * d - b * c))
+    return huge.real(abs(z[1]), a * c - b * d), huge.real(log_modulus(z) + _LN_2, height)
 
 
 def asin(z: Pair) -> Pair:
-    """atan2(x, Re(sqrt(1 - z) sqrt(1 + z))) + i asinh(Im(conj(sqrt(1 - z)) sqrt(1 + z)))."""
-    bounded, huge = _bounded(z)
-    (a, b), (c, d) = _sides(bounded)
-    angle = atan2(huge.real(z[0], bounded[0]), huge.real(abs(z[1]), a * c - b * d))
-    height = logarithm.asinh(a * d - b * c)
-    return angle, huge.real(_signed_log(z), height.copysign(z[1]))
+    distance, height = asin_acos_kernel(z)
+    return atan2(z[0], distance), height.copysign(z[1])
 
 
 def acos(z: Pair) -> Pair:
@@ -52,8 +55,8 @@ def acos(z: Pair) -> Pair:
     (a, b), (c, d) = _sides(bounded)
     near = atan2(a, c) * 2.0
     far = atan2(abs(z[1]), z[0])
-    height = logarithm.asinh(c * b - d * a)
-    return huge.real(far, near), huge.real(-_signed_log(z), height.copysign(-z[1]))
+    height = huge.real(log_modulus(z) + _LN_2, abs(logarithm.asinh(c * b - d * a)))
+    return huge.real(far, near), height.copysign(-z[1])
 
 
 def acosh(z: Pair) -> Pair:

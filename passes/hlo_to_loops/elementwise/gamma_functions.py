@@ -30,6 +30,8 @@ _STIRLING = (
 )
 # B(2k) / 2k: the series of digamma.
 _DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
+# The positive root of digamma, as a nearest value and what it leaves.
+_DIGAMMA_ROOT = (1.4616321449683622, 9.549995429965697e-17)
 # (2k)! / B(2k): the denominators of the Euler-Maclaurin series of zeta.
 _EULER_MACLAURIN = (
     12.0,
@@ -118,6 +120,15 @@ def digamma(x: Real) -> Real:
 
 
 def _digamma_positive(x: Real) -> Real:
+    """A polynomial times the distance to the root on [1, 2], where the rest would cancel."""
+    around_root = (x >= 1.0) & (x <= 2.0)
+    unit = around_root.real(x, 1.5)
+    distance = (unit - _DIGAMMA_ROOT[0]) - _DIGAMMA_ROOT[1]
+    near = distance * polynomial(unit - 1.5, coefficients.DIGAMMA["f64"])
+    return around_root.real(near, _digamma_asymptotic(x))
+
+
+def _digamma_asymptotic(x: Real) -> Real:
     numerator, denominator = x.lift(0.0), x.lift(1.0)
     for _ in range(10):
         below = x < 10.0

@@ -25,6 +25,28 @@ def multiply(x: Bits, y: Bits, type_: ElementType) -> Bits:
     return renormalise(x * y, type_)
 
 
+def multiply_high(x: Bits, y: Bits, type_: ElementType) -> Bits:
+    """The upper half of the product in twice the width."""
+    signed = type_.is_signed
+    if type_.bits == 64:
+        return _multiply_high_words(x, y, signed)
+    wide = f"i{2 * x.width}"
+    product = x.cast(wide, signed) * y.cast(wide, signed)
+    return (product.sar(type_.bits) if signed else product.shr(type_.bits)).cast(x.scalar)
+
+
+def _multiply_high_words(x: Bits, y: Bits, signed: bool) -> Bits:
+    """Of 64 bits, by halves of 32."""
+    mask = 0xFFFFFFFF
+    (x_high, x_low), (y_high, y_low) = ((v.shr(32), v & mask) for v in (x, y))
+    middle = x_high * y_low + (x_low * y_low).shr(32)
+    other = x_low * y_high + (middle & mask)
+    high = x_high * y_high + middle.shr(32) + other.shr(32)
+    if not signed:
+        return high
+    return high - (x < 0).bits(y, 0) - (y < 0).bits(x, 0)
+
+
 def negate(x: Bits, type_: ElementType) -> Bits:
     return renormalise(-x, type_)
 

@@ -58,6 +58,7 @@ _REAL_FUNCTIONS: dict[str, RealFunction] = {
     "zeta": gamma_functions.zeta,
 }
 _COMPLEX_FUNCTIONS: dict[str, ComplexFunction] = {
+    "_asin_acos_kernel": complex_inverse.asin_acos_kernel,
     "acos": complex_inverse.acos,
     "acosh": complex_inverse.acosh,
     "asin": complex_inverse.asin,
@@ -103,9 +104,9 @@ def _complex_function(name: str) -> ComplexFunction | None:
 TRANSCENDENTAL_EMITTERS: dict[str, Emitter] = {
     name: elementwise(
         name,
-        real=function,
+        real=_REAL_FUNCTIONS.get(name),
         integer=integers.power if name == "power" else None,
         complex_=_complex_function(name),
     )
-    for name, function in _REAL_FUNCTIONS.items()
+    for name in {**_REAL_FUNCTIONS, **_COMPLEX_FUNCTIONS}
 }

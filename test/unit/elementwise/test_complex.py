@@ -83,8 +83,9 @@ def test_functions_are_close_to_long_double(name: str) -> None:
             expected = reference(*(v.astype(np.clongdouble) for v in operands))
             keep = np.isfinite(expected) & (np.abs(expected) < 1e30) & (np.abs(expected) > 1e-30)
         error = _relative(compiled.call(index, *operands).astype(np.clongdouble), expected)[keep]
-        # A power loses what its exponent multiplies.
-        allowed = 4000.0 if case.op == "power" and name == "complex<f64>" else 6.0
+        # A power loses what its exponent multiplies; logistic has poles.
+        loose = {"power": 4000.0, "logistic": 400.0} if name == "complex<f64>" else {}
+        allowed = loose.get(case.op, 6.0)
         assert error.max() <= allowed * epsilon, (
             case,
             error.max() / epsilon,
@@ -174,6 +175,16 @@ def test_cases_from_bug_reports() -> None:
     np.testing.assert_allclose([angle.real, angle.imag], [-12.2259, -1.5707866], rtol=1e-5)
     square = compiled.call(1, np.array([4.8935e30 * (1 - 1j)], np.complex64))[0]
     assert (square.real, square.imag) == (0.0, -np.inf)
+
+
+def test_asin_acos_kernel_gives_both_functions() -> None:
+    compiled = Compiled([Signature("_asin_acos_kernel", ("complex<f64>",), "complex<f64>", 4)])
+    z = _sample(200, np.complex128, 4)
+    w = compiled.call(0, z)
+    asin = np.arctan2(z.real, w.real) + 1j * np.copysign(w.imag, z.imag)
+    acos = np.arctan2(w.real, z.real) - 1j * np.copysign(w.imag, z.imag)
+    np.testing.assert_allclose(asin, np.arcsin(z), rtol=1e-14)
+    np.testing.assert_allclose(acos, np.arccos(z), rtol=1e-14)
 
 
 def test_complex_compare_and_parts() -> None:

@@ -71,6 +71,7 @@ BINARY: dict[str, Callable[[int, int, int, bool], int]] = {
     "divide": _divide,
     "remainder": _remainder,
     "power": _power,
+    "mulhi": lambda x, y, bits, _: (x * y) >> bits,
     "shift_left": _shift_left,
     "shift_right_logical": _shift_right_logical,
     "shift_right_arithmetic": _shift_right_arithmetic,
