@@ -17,12 +17,12 @@ from hlo.reference.element_types import (
     is_float,
     is_signed_integer,
     is_unsigned_integer,
+    orderable,
     parts,
     real_type,
     rounded,
     rounded_extended,
     storage_type,
-    widen,
     wrap_integers,
     wrapped,
 )
@@ -180,7 +180,7 @@ def _extreme(lhs: Array, rhs: Array, *, largest: bool) -> Array:
             else (_lexicographically_greater(rhs, lhs))
         )
         return np.where(nan | greater, lhs, rhs)
-    wide_lhs, wide_rhs = widen(lhs), widen(rhs)
+    wide_lhs, wide_rhs = orderable(lhs), orderable(rhs)
     with np.errstate(all="ignore"):
         left = wide_lhs > wide_rhs if largest else wide_lhs < wide_rhs
     if is_float(lhs.dtype):

@@ -6,7 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hlo.reference.element_types import Array, bit_width, is_complex, is_float, parts, widen
+from hlo.reference.element_types import (
+    Array,
+    bit_width,
+    is_complex,
+    is_float,
+    orderable,
+    parts,
+    widen,
+)
 
 _DIRECTIONS: dict[str, Callable[[Array, Array], Array]] = {
     "EQ": np.equal,
@@ -44,7 +52,7 @@ def compare(
     if is_float(lhs.dtype) and compare_type == "TOTALORDER":
         return np.asarray(direction(total_order_key(lhs), total_order_key(rhs)))
     with np.errstate(all="ignore"):
-        return np.asarray(direction(widen(lhs), widen(rhs)))
+        return np.asarray(direction(orderable(lhs), orderable(rhs)))
 
 
 def select(pred: Array, on_true: Array, on_false: Array) -> Array:

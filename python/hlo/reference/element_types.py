@@ -136,6 +136,11 @@ def widen(values: Array) -> Array:
     return values.astype(storage_type(values.dtype), copy=False)
 
 
+def orderable(values: Array) -> Array:
+    """Values in a type that NumPy compares itself: their own if it can."""
+    return values if values.dtype.kind in "biufc" else widen(values)
+
+
 def extend(values: Array) -> Array:
     """Values in a type with guard bits: f64 in extended precision where the platform has it.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -96,6 +97,18 @@ def scan(
     return (*stacked, *carries)
 
 
+@dataclass(frozen=True)
+class _Window:
+    """Windows of `extent` elements, `dilation` apart, at every `stride`-th position along
+    `axis`.
+    """
+
+    axis: int
+    extent: int
+    stride: int
+    dilation: int
+
+
 def dilated_extent(extent: int, dilation: int) -> int:
     """Extent after `dilation - 1` holes between neighbours."""
     return 0 if extent == 0 else (extent - 1) * dilation + 1
@@ -126,11 +139,30 @@ def _window_leaves(
     return leaves
 
 
-def _fold_leaves(leaves: Sequence[Sequence[Array]], body: Computation) -> Sequence[Array]:
-    if len(leaves) == 1:
-        return leaves[0]
-    half = len(leaves) // 2
-    return body(*_fold_leaves(leaves[:half], body), *_fold_leaves(leaves[half:], body))
+def _fold_windows(parts: Sequence[Array], body: Computation, window: _Window) -> list[Array]:
+    """Each window along one axis folded in order, by doubling: windows of one, two, four, ...
+    elements.
+    """
+    power = [np.moveaxis(x, window.axis, -1) for x in parts]
+    count = power[0].shape[-1] - (window.extent - 1) * window.dilation
+    folded: list[Array] | None = None
+    covered, size = 0, 1
+    while True:
+        if window.extent & size:
+            start = covered * window.dilation
+            block = [x[..., start : start + count] for x in power]
+            folded = block if folded is None else [np.asarray(x) for x in body(*folded, *block)]
+            covered += size
+        if covered == window.extent:
+            break
+        shift = size * window.dilation
+        power = [
+            np.asarray(x)
+            for x in body(*(x[..., :-shift] for x in power), *(x[..., shift:] for x in power))
+        ]
+        size *= 2
+    assert folded is not None
+    return [np.moveaxis(x[..., :: window.stride], -1, window.axis) for x in folded]
 
 
 def reduce_window(
@@ -173,17 +205,26 @@ def reduce_window(
     starts = [np.full(shape, init, x.dtype) for x, init in zip(inputs, init_values, strict=True)]
     if 0 in shape or 0 in window_dimensions:
         return tuple(starts)
+    windows = [
+        _Window(axis, window, stride, dilation)
+        for axis, (window, stride, dilation) in enumerate(
+            zip(window_dimensions, strides, dilations, strict=True)
+        )
+    ]
     ufunc = accumulator_of(body, inputs[0].dtype)
-    if ufunc is not None and len(inputs) == 1:
-        padded = [widen(padded[0])]
-    leaves = _window_leaves(padded, window_dimensions, strides, dilations, shape)
-    if ufunc is not None and len(inputs) == 1:
-        total = np.array(widen(starts[0]))
-        with np.errstate(all="ignore"):
-            for (leaf,) in leaves:
-                ufunc(total, leaf, out=total)
-        return (accumulated(total, inputs[0].dtype),)
-    return tuple(np.asarray(x) for x in body(*starts, *_fold_leaves(leaves, body)))
+    if ufunc is None or len(inputs) > 1:
+        for window in reversed(windows):
+            padded = _fold_windows(padded, body, window)
+        return tuple(np.asarray(x) for x in body(*starts, *padded))
+
+    def accumulate(*sides: Array) -> Sequence[Array]:
+        return (ufunc(*sides),)
+
+    with np.errstate(all="ignore"):
+        wide = [widen(padded[0])]
+        for window in reversed(windows):
+            wide = _fold_windows(wide, accumulate, window)
+        return (accumulated(ufunc(widen(starts[0]), wide[0]), inputs[0].dtype),)
 
 
 def select_and_scatter(
