@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
 from hlo import ir
-from hlo.diagnostics import UnsupportedError
+from hlo.diagnostics import CompileError, UnsupportedError
 from hlo.driver.late_phases import is_late, signature_of, text_of_host
 from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
@@ -131,7 +131,7 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled:
     """
     if target not in TARGETS:
         raise UnsupportedError(f"unknown target {target!r}; known targets: {', '.join(TARGETS)}")
-    chosen = Options(**options)
+    chosen = _chosen(options)
     watch = Stopwatch()
     with watch.stage("import"):
         module = load_program(program)
@@ -155,6 +155,14 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled:
             threads=chosen.threads, name=_name_of(module),
         )  # fmt: skip
     return Compiled(original, host, placed, arena, executable, watch, chosen)
+
+
+def _chosen(options: dict[str, Any]) -> Options:
+    known = [option.name for option in fields(Options)]
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        raise CompileError(f"unknown option {unknown[0]!r}; the options are: {', '.join(known)}")
+    return Options(**options)
 
 
 def _clone(module: ir.Module) -> ir.Module:

@@ -15,6 +15,9 @@ from hlo.diagnostics import CompileError, MissingExtraError, ParseError
 from hlo.importers import dialect_prefix, jaxlib_bridge, shardy
 from hlo.importers.fusion_inlining import inline_fusions
 
+# StableHLO programs may compute shapes with upstream dialects.
+_EXPORTED_DIALECTS = frozenset({"hlo", "func", "builtin", "arith", "shape", "tensor"})
+
 StableHloForm = Literal["pretty", "generic", "bytecode", "portable-artifact"]
 
 
@@ -96,6 +99,7 @@ def export_stablehlo(
     jaxlib_context = jaxlib_bridge.make_context()
     flat = module.operation.clone()
     inline_fusions(flat)
+    _check_dialects(flat)
     own = str(flat.get_asm(print_generic_op_form=True, enable_debug_info=True))
 
     def is_stablehlo_operation(name: str) -> bool:
@@ -117,6 +121,22 @@ def export_stablehlo(
     if form == "generic":
         return jaxlib_bridge.print_generic(operation, locations=locations)
     return jaxlib_bridge.print_pretty(operation, locations=locations)
+
+
+def _check_dialects(operation: ir.Operation) -> None:
+    for region in operation.regions:
+        for block in region:
+            for view in block:
+                nested = view.operation
+                dialect = nested.name.partition(".")[0]
+                if dialect not in _EXPORTED_DIALECTS:
+                    raise CompileError(
+                        "the program cannot be written as StableHLO, which has no such operation; "
+                        "only programs up to the fused phase can",
+                        op=nested.name,
+                        location=str(nested.location),
+                    )
+                _check_dialects(nested)
 
 
 def from_jax(function: Callable[..., Any], *args: Any, **kwargs: Any) -> ir.Module:

@@ -13,7 +13,7 @@
 // FUSED: "hlo.fusion"
 // FUSED: hlo.sine
 
-// HOST: func.func @main(%{{.*}}: memref<64x4096xf32>, %{{.*}}: memref<64x64xf32>)
+// HOST: func.func @main(%{{.*}}: memref<262144xf32>, %{{.*}}: memref<4096xf32>)
 // HOST: memref.alloc
 // HOST: memref.dealloc
 // HOST: // -----
@@ -27,7 +27,8 @@
 
 // TWO: --emit-bytecode writes one module
 func.func @main(%x: tensor<64x4096xf32>) -> tensor<64x64xf32> {
-  %0 = "hlo.sine"(%x) : (tensor<64x4096xf32>) -> tensor<64x4096xf32>
+  %y = "hlo.negate"(%x) : (tensor<64x4096xf32>) -> tensor<64x4096xf32>
+  %0 = "hlo.sine"(%y) : (tensor<64x4096xf32>) -> tensor<64x4096xf32>
   %1 = "hlo.dot_general"(%0, %0) <{dot_dimension_numbers = #hlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1]>}> : (tensor<64x4096xf32>, tensor<64x4096xf32>) -> tensor<64x64xf32>
   return %1 : tensor<64x64xf32>
 }
