@@ -13,6 +13,7 @@ from hlo.passes.legalize.expand_einsum import ExpandEinsum
 from hlo.passes.legalize.expand_linear_algebra import ExpandLinearAlgebra
 from hlo.passes.legalize.expand_map import ExpandMap
 from hlo.passes.legalize.expand_multiply_high import ExpandMultiplyHigh
+from hlo.passes.legalize.expand_quantization import ExpandQuantization
 from hlo.passes.legalize.expand_ragged_dot import ExpandRaggedDot
 from hlo.passes.legalize.expand_rng import ExpandRng
 from hlo.passes.legalize.expand_scan import ExpandScan
@@ -21,6 +22,7 @@ from hlo.passes.legalize.expand_torch_index_select import ExpandTorchIndexSelect
 from hlo.passes.legalize.flatten_tuples import FlattenTuples
 from hlo.passes.legalize.inline_calls import InlineCalls
 from hlo.passes.legalize.remove_tokens import RemoveTokens
+from hlo.passes.legalize.resolve_dynamic_shapes import ResolveDynamicShapes
 from hlo.passes.legalize.verify_legalized import VerifyLegalized
 
 PIPELINE: tuple[Pass, ...] = (
@@ -31,6 +33,8 @@ PIPELINE: tuple[Pass, ...] = (
     ExpandAsync(),  # before collectives, which it uncovers
     RemoveTokens(),
     ExpandCollectives(),
+    ResolveDynamicShapes(),  # before all that needs to know shapes
+    ExpandQuantization(),  # before all that computes
     # Ops that other expansions do not make.
     ExpandBatchNorm(),
     ExpandEinsum(),

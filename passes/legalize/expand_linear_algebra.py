@@ -84,8 +84,6 @@ def lapack_call(
     )
     attributes = {
         "call_target_name": builder.string(f"lapack_{_letter(element)}{routine}_ffi"),
-        "api_version": builder.integer(4, 32),
-        "has_side_effect": builder.boolean(False),
         "backend_config": builder.string(""),
         "mhlo.backend_config": builder.parse(f"{{{config}}}"),
         "operand_layouts": builder.parse(f"[{', '.join([_column_major(rank)] * len(operands))}]"),

@@ -12,8 +12,8 @@ from hlo.passes.rewrite.builder import Builder
 Expansion: TypeAlias = Callable[[ir.Operation, Builder], "Sequence[ir.Value] | None"]
 
 
-def operations(module: ir.Module) -> list[ir.Operation]:
-    """Every op of a module, outer ones first, in order."""
+def operations(module: ir.Module | ir.Operation) -> list[ir.Operation]:
+    """A module or an op and every op in it, outer ones first, in order."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
