@@ -44,7 +44,7 @@ def erfc(operand: Array) -> Array:
 
 def erf_inv(operand: Array) -> Array:
     """Inverse error function; infinite at -1 and 1, NaN beyond."""
-    return rounded(_scipy_special().erfinv, operand)
+    return rounded(lambda x: np.where(x == 0, x, _scipy_special().erfinv(x)), operand)
 
 
 def lgamma(operand: Array) -> Array:
@@ -87,7 +87,7 @@ def polygamma(n: Array, x: Array) -> Array:
 
 def bessel_i1e(operand: Array) -> Array:
     """Exponentially scaled modified Bessel function of order one, exp(-|x|) I1(x)."""
-    return rounded(_scipy_special().i1e, operand)
+    return rounded(lambda x: np.where(x == 0, x, _scipy_special().i1e(x)), operand)
 
 
 def _next_after_bits(x: Array, y: Array) -> Array:

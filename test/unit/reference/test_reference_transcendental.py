@@ -177,6 +177,17 @@ def test_polygamma_and_zeta_match_xla(dtype: object) -> None:
     )
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_odd_functions_keep_the_sign_of_zero(dtype: object) -> None:
+    zero = np.array([0.0, -0.0]).astype(dtype)
+    odd = ("sine", "tan", "sinh", "tanh", "asin", "atan", "asinh", "atanh", "cbrt", "sqrt")
+    functions = [getattr(transcendental, name) for name in odd]
+    functions += [transcendental.exponential_minus_one, transcendental.log_plus_one]
+    functions += [special_functions.erf, special_functions.erf_inv, special_functions.bessel_i1e]
+    for function in functions:
+        assert_same(function(zero), zero)
+
+
 def test_poles() -> None:
     poles = np.array([0.0, -1.0, -2.0], np.float32)
     assert np.isposinf(special_functions.lgamma(poles)).all()
