@@ -7,8 +7,8 @@
     def f(x):
         return hnp.sum(hnp.sin(x * 2.0) + 1.0)
 
-`jit` compiles Python functions of arrays, `compile` compiles programs in `hlo` or StableHLO. Names are
-loaded when first used, so importing this package costs nothing.
+`jit` compiles Python functions of arrays, `compile` compiles programs in `hlo` or StableHLO.
+Names are loaded when first used, so importing this package costs nothing.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def relu(x: ArrayLike) -> Tracer:
 @operation
 def relu6(x: ArrayLike) -> Tracer:
     """min(max(x, 0), 6)."""
-    return hnp.minimum(hnp.maximum(x, 0), 6)
+    return hnp.minimum(hnp.maximum(x, 0), 6.0)
 
 
 @operation

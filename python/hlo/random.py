@@ -1,8 +1,8 @@
 """Random numbers from keys, bit for bit those of `jax.random` with its default generator.
 
-A key is a uint32[2] array; a function with the same key gives the same numbers. `split` makes new keys.
-Bits come from Threefry-2x32 (Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, 2011), applied
-to each element's position, so any part of an array can be computed on its own.
+A key is a uint32[2] array; a function with the same key gives the same numbers. `split` makes
+new keys. Bits come from Threefry-2x32 (Salmon et al., Parallel Random Numbers: As Easy as 1, 2,
+3, 2011), applied to each element's position, so any part of an array can be computed on its own.
 """
 
 from __future__ import annotations
@@ -307,7 +307,7 @@ def permutation(key: ArrayLike, x: int | ArrayLike, axis: int = 0) -> Tracer:
 
 
 def _shuffled(key: ArrayLike, x: Tracer) -> Tracer:
-    rounds = int(ceil(3 * log(max(1, x.size)) / log(2**32 - 1)))
+    rounds = ceil(3 * log(max(1, x.size)) / log(2**32 - 1))
     for _ in range(rounds):
         key, subkey = split(key)
         x = lax.sort_key_val(bits(subkey, x.shape), x, 0)[1]

@@ -8,15 +8,15 @@ operands reach by following the arrows.
     float* -> {float16, bfloat16} -> float32 -> float64;  float* -> complex* -> complex64
     float32 -> complex64, float64 -> complex128, complex64 -> complex128
 
-`int*`, `float*` and `complex*` stand for Python's own scalars, which are weak: they take the type of
-the array they meet. Integers do not widen floats: int32 with float16 is float16. The 8-, 6- and
-4-bit floats and the 2- and 4-bit integers meet only Python scalars and themselves.
+`int*`, `float*` and `complex*` stand for Python's own scalars, which are weak: they take the
+type of the array they meet. Integers do not widen floats: int32 with float16 is float16. The 8-,
+6- and 4-bit floats and the 2- and 4-bit integers meet only Python scalars and themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 from typing import Any, Final
 
 import ml_dtypes
@@ -85,13 +85,14 @@ _PYTHON_DTYPES: Final[dict[type, np.dtype[Any]]] = {
     complex: DEFAULT_COMPLEX,
 }
 _KINDS: Final = {
-    **{BOOL: "b"},
+    BOOL: "b",
     **{np.dtype(f"int{bits}"): "i" for bits in (8, 16, 32, 64)},
     **{np.dtype(f"uint{bits}"): "u" for bits in (8, 16, 32, 64)},
     **{_BY_NAME[name]: "u" if name.startswith("u") else "i" for name in _EXTENDED_INTS},
     **{np.dtype(f"float{bits}"): "f" for bits in (16, 32, 64)},
     **{_BY_NAME[name]: "f" for name in ("bfloat16", *_EXTENDED_FLOATS)},
-    **{COMPLEX64: "c", COMPLEX128: "c"},
+    COMPLEX64: "c",
+    COMPLEX128: "c",
 }
 
 _WEAK: Final = {"int": DEFAULT_INT, "float": DEFAULT_FLOAT, "complex": DEFAULT_COMPLEX}
@@ -130,7 +131,7 @@ def _upper_bounds(node: str) -> frozenset[str]:
 _ABOVE: Final = {node: _upper_bounds(node) for node in _EDGES}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _join(first: str, second: str) -> str | None:
     common = _ABOVE[first] & _ABOVE[second]
     least = [node for node in common if common <= _ABOVE[node]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -40,9 +41,10 @@ def run(function: Callable[..., Any], args: Sequence[Any], options: dict[str, An
 
 
 def _static(leaf: Any) -> Hashable:
-    is_number = isinstance(leaf, (float, complex))
-    text = repr(leaf) if is_number else ""
-    return _Static(type(leaf), text, text if is_number and leaf != leaf else leaf)
+    if not isinstance(leaf, (float, complex)):
+        return _Static(type(leaf), "", leaf)
+    text = repr(leaf)
+    return _Static(type(leaf), text, text if cmath.isnan(leaf) else leaf)
 
 
 @lru_cache(maxsize=4096)

@@ -207,14 +207,15 @@ class JitFunction(Generic[P, R]):
 
     def _lower(self, call: _Call) -> Lowered:
         labels = self._labels(call.in_tree, call.statics)
+        donated = self._donated_leaves(call)
         module, signature = lower_module(
             self._flat_function(call),
             call.avals,
             function_name(self._function),
             labels,
-            self._donated_leaves(call),
+            donated,
         )
-        return Lowered(module, signature, call.in_tree)
+        return Lowered(module, signature, call.in_tree, tuple(donated))
 
     def _inline(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         call = self._bind(args, kwargs)
@@ -245,7 +246,7 @@ def _unflattener(signature: Signature) -> Callable[[Any], Any]:
 def _check_static(where: int | str, value: Any) -> None:
     if isinstance(value, Tracer):
         raise ArgumentError(
-            f"expected a known value for static argument {where}, found a traced array {value.aval}",
+            f"expected a known value for static argument {where}, found a traced {value.aval}",
             location=str(user_line()),
         )
     try:

@@ -35,7 +35,7 @@ def dtype_error(op: str, message: str) -> DtypeError:
     return DtypeError(message, op=op, location=str(user_line()))
 
 
-def scalar_of(value: ArrayLike, dtype: np.dtype[Any]) -> np.generic:
+def scalar_of(value: ArrayLike, dtype: np.dtype[Any]) -> Any:
     """A Python number as a NumPy scalar.
 
     Raises:
@@ -152,8 +152,8 @@ def broadcast_to(value: ArrayLike, dtype: np.dtype[Any], shape: tuple[int, ...])
     return broadcast_in_dim(operand, shape, range(offset, len(shape)))
 
 
-def _cast(number: Any, dtype: np.dtype[Any]) -> np.generic:
-    source = np.asarray(number)
+def _cast(number: Any, dtype: np.dtype[Any]) -> Any:
+    source: Any = np.asarray(number)
     if kind(source.dtype) == "c" and kind(dtype) != "c":
         source = source.real
     return source.astype(dtype)[()]
@@ -192,7 +192,7 @@ def normalized_axes(op: str, axes: int | Sequence[int] | None, rank: int) -> tup
     """
     if axes is None:
         return tuple(range(rank))
-    listed = axes if isinstance(axes, (tuple, list, range)) else (axes,)
+    listed = (axes,) if isinstance(axes, (int, np.integer)) else tuple(axes)
     found = tuple(normalized_axis(op, axis, rank) for axis in listed)
     if len(set(found)) != len(found):
         raise shape_error(op, f"expected distinct axes, found {tuple(listed)}")

@@ -1,8 +1,8 @@
 """Pytrees: nested Python containers whose leaves are arrays.
 
-Nodes are tuples, lists, dicts (by sorted key), OrderedDicts, defaultdicts, named tuples, dataclasses
-(fields marked ``metadata={"static": True}`` belong to the structure), None (no leaves) and types
-given to `register_node`. Everything else is a leaf.
+Nodes are tuples, lists, dicts (by sorted key), OrderedDicts, defaultdicts, named tuples,
+dataclasses (fields marked ``metadata={"static": True}`` belong to the structure), None (no
+leaves) and types given to `register_node`. Everything else is a leaf.
 """
 
 from __future__ import annotations

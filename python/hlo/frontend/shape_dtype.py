@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from hlo.frontend.dtypes import DtypeLike, canonical_dtype, dtype_name
+from hlo.frontend.pytree import register_leaf
 
 
+@register_leaf
 @dataclass(frozen=True, init=False)
 class ShapeDtype:
     """Shape and element type of an array, without its contents.

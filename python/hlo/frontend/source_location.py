@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -57,7 +57,7 @@ def _position(frame: FrameType) -> SourceLine:
 
 def user_line() -> SourceLine:
     """The innermost line on the call stack that is not `hlo`'s own."""
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         if _outside_package(frame.f_code):
             return _position(frame)
@@ -78,7 +78,7 @@ def scope_path() -> str:
 
 
 @contextmanager
-def named_scope(name: str) -> Iterator[None]:
+def named_scope(name: str) -> Generator[None]:
     """Names the operations traced inside: their locations read ``outer/inner/sine``."""
     outer = _scopes.path
     _scopes.path = f"{outer}/{name}" if outer else name

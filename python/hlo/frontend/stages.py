@@ -23,18 +23,20 @@ class Lowered:
         module: the module; its public function is ``main``.
         signature: shapes and dtypes of the flat arguments and results.
         in_tree: structure of (positional arguments, keyword arguments) without static ones.
+        donated: positions of the flat arguments whose memory results may take over.
     """
 
     module: ir.Module
     signature: Signature
     in_tree: TreeDef
+    donated: tuple[int, ...] = ()
 
     def as_text(self, stage: str = "hlo", *, debug_info: bool = False) -> str:
         """The program as text.
 
         Args:
             stage: ``hlo`` (as traced), ``stablehlo``, or a phase of the compiler's pipeline
-                (``hlo-opt --list-phases``).
+                (`hlo.driver.phases.Phase`).
             debug_info: whether to print source locations.
         """
         if stage == "stablehlo":
@@ -43,7 +45,7 @@ class Lowered:
             return export_stablehlo(self.module)
         if stage != "hlo":
             return self.compile().as_text(stage)
-        return self.module.operation.get_asm(enable_debug_info=debug_info)
+        return str(self.module.operation.get_asm(enable_debug_info=debug_info))
 
     @property
     def in_avals(self) -> tuple[ShapeDtype, ...]:
@@ -64,6 +66,8 @@ class Lowered:
         """
         from hlo.driver.compile import compile as compile_program
 
+        if self.donated:
+            options = {"donate": self.donated, **options}
         executable = compile_program(self.module, target=target, **options)
         return Compiled(executable, self.signature, self.in_tree)
 
@@ -110,8 +114,8 @@ class Compiled:
         ]
         return self.signature.out_tree.unflatten(self.executable(*arrays))
 
-    def as_text(self, stage: str = "hlo") -> str:
-        """The program as text after a phase of the pipeline."""
+    def as_text(self, stage: str = "fused") -> str:
+        """The program as text after a phase of the pipeline (`hlo.driver.phases.Phase`)."""
         return self.executable.as_text(stage)
 
 

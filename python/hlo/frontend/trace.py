@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlo import ir
 from hlo.frontend.errors import LeakedTracerError, TracerError
 from hlo.frontend.shape_dtype import ShapeDtype
 from hlo.frontend.source_location import SourceLine, scope_path, user_line
-from hlo import ir
 from hlo.ir import constants, types
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def current_frame() -> Frame:
 
 
 @contextmanager
-def frame(trace: Trace, block: ir.Block, *, is_function: bool) -> Iterator[Frame]:
+def frame(trace: Trace, block: ir.Block, *, is_function: bool) -> Generator[Frame]:
     """Makes a block the place operations go into; values made there are unusable afterwards."""
     parent = _stack.frames[-1] if _stack.frames else None
     made = Frame(trace, block, parent, is_function)
@@ -137,7 +137,7 @@ def frame(trace: Trace, block: ir.Block, *, is_function: bool) -> Iterator[Frame
 
 
 @contextmanager
-def resumed(inner: Frame) -> Iterator[None]:
+def resumed(inner: Frame) -> Generator[None]:
     """Goes on adding to a region whose frame was left."""
     inner.closed = False
     _stack.frames.append(inner)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from hlo import ir
 from hlo.frontend.dtypes import DtypeLike
 from hlo.frontend.errors import ConcretizationError
 from hlo.frontend.shape_dtype import ShapeDtype
 from hlo.frontend.source_location import SourceLine, user_line
 from hlo.frontend.trace import Frame
-from hlo import ir
 
 if TYPE_CHECKING:
     from hlo.numpy.updates import IndexUpdate
@@ -33,8 +33,8 @@ def _numpy() -> Any:
 class Tracer:
     """An array inside a function being traced: a shape, a dtype, and the operation that makes it.
 
-    It supports NumPy's operators, indexing and array methods, as `hlo.numpy` defines them. Its value
-    is not known yet, so it cannot be turned into a Python number or a NumPy array.
+    It supports NumPy's operators, indexing and array methods, as `hlo.numpy` defines them. Its
+    value is not known yet, so it cannot be turned into a Python number or a NumPy array.
     """
 
     __slots__ = ("aval", "frame", "line", "value")
@@ -119,7 +119,7 @@ class Tracer:
             location=str(user_line()),
         )
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> bool:  # noqa: PLE0304
         self._concrete(
             "bool(), as in `if` and `while`,",
             "use hlo.lax.cond, hlo.lax.while_loop or hlo.numpy.where, and & | ~ for and, or, not",
@@ -134,7 +134,7 @@ class Tracer:
     def __complex__(self) -> complex:
         self._concrete("complex()", "use .astype(complex)")
 
-    def __index__(self) -> int:
+    def __index__(self) -> int:  # noqa: PLE0305
         self._concrete("an index, a range or a shape")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
@@ -318,8 +318,38 @@ def _unpacked(arguments: tuple[int | Sequence[int], ...]) -> tuple[Any]:
 
 
 _METHODS = frozenset(
-    "all any argmax argmin argsort clip conj conjugate cumprod cumsum diagonal dot flatten max mean "
-    "min prod ptp ravel repeat round searchsorted sort squeeze std sum swapaxes take trace var".split()
+    [
+        "all",
+        "any",
+        "argmax",
+        "argmin",
+        "argsort",
+        "clip",
+        "conj",
+        "conjugate",
+        "cumprod",
+        "cumsum",
+        "diagonal",
+        "dot",
+        "flatten",
+        "max",
+        "mean",
+        "min",
+        "prod",
+        "ptp",
+        "ravel",
+        "repeat",
+        "round",
+        "searchsorted",
+        "sort",
+        "squeeze",
+        "std",
+        "sum",
+        "swapaxes",
+        "take",
+        "trace",
+        "var",
+    ]
 )
 
 _OPERATORS = {

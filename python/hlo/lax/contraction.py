@@ -161,7 +161,7 @@ def conv_dimension_numbers(
 
 
 def _letters(spec: Sequence[int], names: str) -> str:
-    places = {dimension: name for dimension, name in zip(spec[:2], names, strict=True)}
+    places = dict(zip(spec[:2], names, strict=True))
     places.update({dimension: str(i) for i, dimension in enumerate(spec[2:])})
     return "[" + ", ".join(places[d] for d in range(len(spec))) + "]"
 

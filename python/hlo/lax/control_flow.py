@@ -1,7 +1,8 @@
 """Conditionals and loops, as operations with regions.
 
 Branches and bodies may use arrays of the functions around them. The carry of a loop keeps its
-structure, shapes and dtypes; where it starts as a Python number it takes the dtype the body gives it.
+structure, shapes and dtypes; where it starts as a Python number it takes the dtype the body
+gives it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from hlo.frontend.source_location import user_line
 from hlo.frontend.trace import Frame, create, resolve, resumed, return_from, trace_region, wrap
 from hlo.frontend.tracer import ArrayLike, Tracer
 from hlo.lax import elementwise as ew
+
+BodyResult = tuple[Sequence[Tracer], Any]
+"""Next values of a loop: its own, and the user's carry."""
 
 
 class _Branch(NamedTuple):
@@ -55,7 +59,7 @@ def switch(index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: 
         raise shape_error("hlo.case", f"expected a scalar integer index, found {scalar.aval}")
     if not branches:
         raise shape_error("hlo.case", "expected at least one branch, found none")
-    last = min(len(branches) - 1, int(2**31 - 1))
+    last = min(len(branches) - 1, 2**31 - 1)
     clamped = ew.clamp(to_tracer(0, scalar.dtype), scalar, to_tracer(last, scalar.dtype))
     return _branches("hlo.case", convert(clamped, INT32), tuple(branches), operands)
 
@@ -144,10 +148,10 @@ def while_loop(
     def condition(*carry: Tracer) -> ArrayLike:
         return cond_fun(tree_unflatten(definition, carry))
 
-    def body(*carry: Tracer) -> Any:
-        return body_fun(tree_unflatten(definition, carry))
+    def body(*carry: Tracer) -> BodyResult:
+        return (), body_fun(tree_unflatten(definition, carry))
 
-    results = loop(condition, body, leaves, definition)
+    results = _loop(condition, body, Carry((), leaves, definition))
     return tree_unflatten(definition, results)
 
 
@@ -163,32 +167,21 @@ def fori_loop(
     if not is_integer(dtype) or shape_of(lower) != () or shape_of(upper) != ():
         raise shape_error("hlo.while", "expected scalar integer bounds")
     first, limit = (convert(to_tracer(bound, dtype), dtype) for bound in (lower, upper))
-    leaves, definition = tree_flatten((first, init_val))
+    leaves, definition = tree_flatten(init_val)
 
     def condition(index: Tracer, *_: Tracer) -> Tracer:
         return ew.lt(index, limit)
 
-    def body(index: Tracer, *carry: Tracer) -> Any:
-        _, value = tree_unflatten(definition, (index, *carry))
-        return ew.add(index, 1), body_fun(index, value)
+    def body(index: Tracer, *carry: Tracer) -> BodyResult:
+        return (ew.add(index, 1),), body_fun(index, tree_unflatten(definition, carry))
 
-    results = loop(condition, body, leaves, definition)
-    return tree_unflatten(definition, results)[1]
+    results = _loop(condition, body, Carry((first,), leaves, definition))
+    return tree_unflatten(definition, results[1:])
 
 
-def loop(
-    condition: Callable[..., ArrayLike],
-    body: Callable[..., Any],
-    init: Sequence[Any],
-    definition: TreeDef,
+def _loop(
+    condition: Callable[..., ArrayLike], body: Callable[..., BodyResult], carry: Carry
 ) -> tuple[Tracer, ...]:
-    """``hlo.while`` over a flat carry whose structure is `definition`.
-
-    Raises:
-        TreeError: if the body returns another structure.
-        ShapeError: if the body returns other shapes or dtypes.
-    """
-    carry = Carry(init, definition)
     holder = create("hlo.while", (), (), regions=2)
     frame, leaves = carry.trace(holder.regions[1], body)
     return finish_loop(holder, condition, carry, frame, leaves)
@@ -228,26 +221,32 @@ def _scalar_bool(verdict: ArrayLike) -> Tracer:
 
 
 class Carry:
-    """The values a loop carries: where they start, and their shapes and dtypes."""
+    """The values a loop carries: where they start, and their shapes and dtypes.
 
-    def __init__(self, init: Sequence[Any], definition: TreeDef) -> None:
+    The first are the loop's own, such as its index; the others are leaves of the user's carry.
+    """
+
+    def __init__(self, own: Sequence[Tracer], leaves: Sequence[Any], definition: TreeDef) -> None:
         self.definition = definition
+        self.paths = ["index"] * len(own) + leaf_paths(definition, "carry")
+        init = [*own, *leaves]
         self.weak = [is_python_scalar(leaf) for leaf in init]
         self.init = [
             leaf if weak else to_tracer(leaf) for leaf, weak in zip(init, self.weak, strict=True)
         ]
         self.avals = [to_tracer(leaf).aval for leaf in self.init]
 
-    def trace(self, region: Any, body: Callable[..., Any]) -> tuple[Frame, list[Any]]:
+    def trace(self, region: Any, body: Callable[..., BodyResult]) -> tuple[Frame, list[Any]]:
         """Traces a body into a region, again if Python numbers must start as another dtype."""
-        for _ in range(len(self.init) + 1):
-            frame, result = trace_region(region, self.avals, body)
+        while True:
+            frame, (own, result) = trace_region(region, self.avals, body)
             leaves, definition = tree_flatten(result)
+            leaves = [*own, *leaves]
+            # A widened start is not weak any more, so this ends. The blocks of earlier attempts
+            # stay behind in the holder and go with it.
             if not self._widened(leaves, definition):
-                break
-            # The first attempt's block stays behind in the holder and goes with it.
-        self._check(leaves, definition)
-        return frame, leaves
+                self._check(leaves, definition)
+                return frame, leaves
 
     def _widened(self, leaves: Sequence[Any], definition: TreeDef) -> bool:
         if definition != self.definition:
@@ -273,9 +272,7 @@ class Carry:
             )
         wrong = [
             f"{path} is {aval} and becomes {ShapeDtype(shape_of(leaf), dtype_of(leaf))}"
-            for path, leaf, aval in zip(
-                leaf_paths(definition, "carry"), leaves, self.avals, strict=True
-            )
+            for path, leaf, aval in zip(self.paths, leaves, self.avals, strict=True)
             if not _fits(leaf, aval)
         ]
         if wrong:

@@ -273,7 +273,7 @@ def integer_pow(x: ArrayLike, y: int) -> Tracer:
 
 @operation
 def select(which: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Tracer:
-    """Elements of `on_true` where `which` (bool, same shape or no dimensions), else of `on_false`."""
+    """`on_true` where `which` (bool, of the same shape or none) holds, else `on_false`."""
     predicate = to_tracer(which)
     lhs, rhs = same_type("hlo.select", on_true, on_false)
     if predicate.dtype != BOOL:

@@ -244,11 +244,10 @@ def scatter(
     """The operand with windows combined with updates; windows that do not lie inside are skipped.
 
     Args:
-        operand: the array to start from.
-        scatter_indices: integer index vectors.
-        updates: one window an index vector, of the operand's dtype.
-        dimension_numbers: how dimensions correspond.
-        combine: ``set``, ``add``, ``sub``, ``mul``, ``min``, ``max``, or a function (old, update) ->
+        operand: the array to start from. scatter_indices: integer index vectors. updates: one
+        window an index vector, of the operand's dtype. dimension_numbers: how dimensions
+        correspond. combine: ``set``, ``add``, ``sub``, ``mul``, ``min``, ``max``, or a function
+        (old, update) ->
             new.
         indices_are_sorted: promise that index vectors are in order.
         unique_indices: promise that windows do not overlap.

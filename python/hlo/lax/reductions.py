@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hlo.frontend import attributes
-from hlo.frontend.dtypes import DtypeLike, canonical_dtype, highest, is_integer, kind, lowest
+from hlo.frontend.dtypes import DtypeLike, highest, kind, lowest
 from hlo.frontend.operands import normalized_axes, normalized_axis, shape_error, to_tracer
 from hlo.frontend.operation import operation
 from hlo.frontend.pytree import tree_flatten, tree_unflatten
@@ -171,17 +171,13 @@ def _arg_extreme(operand: ArrayLike, axis: int, index_dtype: DtypeLike, which: s
 
     def pick(left: tuple[Tracer, Tracer], right: tuple[Tracer, Tracer]) -> tuple[Tracer, Tracer]:
         (a, i), (b, j) = left, right
-        wins, ties = better(a, b), ew.eq(a, b)
-        if kind(a.dtype) in "fc":
-            a_nan, b_nan = ew.ne(a, a), ew.ne(b, b)
-            wins = ew.bitwise_or(wins, a_nan)
-            ties = ew.bitwise_or(ties, ew.bitwise_and(a_nan, b_nan))
-        first = ew.bitwise_and(ties, ew.lt(i, j))
-        value = ew.select(wins, a, b)
-        # A NaN on the left wins over everything but an earlier NaN on the right.
-        if kind(a.dtype) in "fc":
-            wins = ew.bitwise_and(wins, ew.bitwise_not(ew.bitwise_and(a_nan, b_nan)))
-        return value, ew.select(ew.bitwise_or(wins, first), i, j)
+        a_nan, b_nan = ew.ne(a, a), ew.ne(b, b)
+        # NaN comes before every number, and of equal elements or NaNs the first index counts.
+        alike = ew.bitwise_or(ew.eq(a, b), ew.bitwise_and(a_nan, b_nan))
+        left_wins = ew.bitwise_or(better(a, b), ew.bitwise_and(a_nan, ew.bitwise_not(b_nan)))
+        first = ew.bitwise_and(alike, ew.lt(i, j))
+        takes_left = ew.bitwise_or(left_wins, first)
+        return ew.select(takes_left, a, b), ew.select(takes_left, i, j)
 
     index = shapes.broadcasted_iota(index_dtype, x.shape, axis)
     inits = (constant(np.asarray(_identity(which, x.dtype))), constant(np.asarray(0, index.dtype)))
@@ -376,7 +372,7 @@ def _interleave(even: Tracer, odd: Tracer, axis: int) -> Tracer:
     no_padding = (0, 0, 0)
 
     def spread(x: Tracer, low: int, high: int) -> Tracer:
-        config = [no_padding] * x.ndim
+        config: list[tuple[int, int, int]] = [no_padding] * x.ndim
         config[axis] = (low, high, 1)
         return shapes.pad(x, zero, config)
 

@@ -16,7 +16,7 @@ from hlo.frontend.trace import constant, create, resumed, splat, wrap
 from hlo.frontend.tracer import Tracer
 from hlo.lax import elementwise as ew
 from hlo.lax import indexed, shapes
-from hlo.lax.control_flow import Carry, finish_loop
+from hlo.lax.control_flow import BodyResult, Carry, finish_loop
 
 Step = Callable[[Any, Any], tuple[Any, Any]]
 
@@ -111,16 +111,14 @@ class _Scan:
         """Traces the loop and what remains of the steps after it."""
         looped = self.count - self.count % unroll
         carry_leaves, carry_structure = tree_flatten(init)
-        index = constant(np.asarray(0, INT32))
-        _, structure = tree_flatten((index, init))
-        carry = Carry((index, *carry_leaves), structure)
+        carry = Carry((constant(np.asarray(0, INT32)),), carry_leaves, carry_structure)
 
-        def body(index: Tracer, *values: Tracer) -> Any:
+        def body(index: Tracer, *values: Tracer) -> BodyResult:
             self.outputs = []
             state = tree_unflatten(carry_structure, values)
             for step in range(unroll):
                 state = self._step(ew.add(index, step) if step else index, state)
-            return ew.add(index, unroll), state
+            return (ew.add(index, unroll),), state
 
         holder = create("hlo.while", (), (), regions=2)
         frame, leaves = carry.trace(holder.regions[1], body)

@@ -191,7 +191,7 @@ def pad(
 
 
 @operation
-def slice(  # noqa: A001
+def slice(
     operand: ArrayLike,
     start_indices: Sequence[int],
     limit_indices: Sequence[int],

@@ -18,7 +18,7 @@ from hlo.lax import elementwise as ew
 
 
 def _sort_key(x: Tracer) -> tuple[Tracer, ...]:
-    """Keys of which one total order is the sorting order: zeros are equal, NaNs are last and equal."""
+    """Keys whose total order is the sorting order: zeros are equal, NaNs are last and equal."""
     if is_complex(x.dtype):
         return (*_sort_key(ew.real(x)), *_sort_key(ew.imag(x)))
     if not is_float(x.dtype):

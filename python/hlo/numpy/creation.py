@@ -49,7 +49,8 @@ def as_shape(shape: Shape) -> tuple[int, ...]:
 def array(object: Any, dtype: DtypeLike = None, ndmin: int = 0) -> Tracer:
     """An array of an array-like or of nested lists of them.
 
-    Python numbers in lists are weakly typed beside arrays; alone they are int32, float32, complex64.
+    Python numbers in lists are weakly typed beside arrays; alone they are int32, float32,
+    complex64.
     """
     if not isinstance(object, (list, tuple)):
         made = to_tracer(object, None if dtype is None else canonical_dtype(dtype))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+
 import numpy as np
 
 from hlo import lax
@@ -234,8 +235,8 @@ def _float_divmod(x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
     quotient = lax.div(lax.sub(x, modulo), y)
     moved = lax.bitwise_and(lax.ne(modulo, 0), lax.ne(lax.sign(y), lax.sign(modulo)))
     modulo = lax.select(moved, lax.add(modulo, y), modulo)
-    quotient = lax.select(moved, lax.sub(quotient, 1), quotient)
-    return lax.round_even(quotient), modulo
+    quotient = lax.round_even(lax.select(moved, lax.sub(quotient, 1), quotient))
+    return lax.select(lax.eq(y, 0), lax.div(x, y), quotient), modulo
 
 
 @operation

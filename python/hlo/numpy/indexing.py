@@ -1,8 +1,8 @@
 """NumPy's indexing: what an index means, and how elements are taken.
 
 An index is parsed into one entry a dimension. Slices and numbers known when tracing become
-``hlo.slice``, traced numbers ``hlo.dynamic_slice``, arrays ``hlo.gather``. Traced indices out of range are
-clamped, as JAX does; known ones raise.
+``hlo.slice``, traced numbers ``hlo.dynamic_slice``, arrays ``hlo.gather``. Traced indices out of
+range are clamped, as JAX does; known ones raise.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class ParsedIndex:
     """An index against an array.
 
     Attributes:
-        entries: one for each dimension. A None of the index is the whole of a dimension of extent 1.
-        shape: the array's shape with these dimensions.
+        entries: one for each dimension. A None of the index is the whole of a dimension of
+        extent 1. shape: the array's shape with these dimensions.
     """
 
     entries: tuple[Entry, ...]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -261,8 +262,7 @@ def array_split(
     else:
         bounds = [0, *(slice(i).indices(extent)[1] for i in indices_or_sections), extent]
     return [
-        lax.slice_in_dim(operand, low, max(low, high), 1, axis)
-        for low, high in zip(bounds[:-1], bounds[1:], strict=True)
+        lax.slice_in_dim(operand, low, max(low, high), 1, axis) for low, high in pairwise(bounds)
     ]
 
 
@@ -315,7 +315,7 @@ def repeat(x: ArrayLike, repeats: int | Sequence[int], axis: int | None = None) 
 
 @operation
 def take(x: ArrayLike, indices: ArrayLike, axis: int | None = None) -> Tracer:
-    """Elements along a dimension at indices; of the flat array for None. Out of range is clamped."""
+    """Elements along a dimension (of the flat array for None) at indices, which are clamped."""
     operand = to_tracer(x)
     if axis is None:
         operand, axis = ravel(operand), 0

@@ -236,7 +236,7 @@ def _check_terms(
 ) -> None:
     extents: dict[str, int] = {}
     for term, x in zip(terms, arrays, strict=True):
-        if len(term) != x.ndim or not term.isalpha() and term:
+        if len(term) != x.ndim or (not term.isalpha() and term):
             raise shape_error("einsum", f"{term!r} of {subscripts!r} does not describe {x.aval}")
         for letter, extent in zip(term, x.shape, strict=True):
             known = extents.setdefault(letter, extent)

@@ -159,7 +159,7 @@ def median(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Tra
 
 @operation
 def bincount(x: ArrayLike, weights: ArrayLike = None, *, length: int) -> Tracer:
-    """How often each of 0, ..., length - 1 occurs; larger numbers are dropped, negative ones are 0."""
+    """How often each number below `length` occurs; larger ones are dropped, negative ones are 0."""
     index = to_tracer(x)
     ones = lax.full(index.shape, 1, INT32) if weights is None else to_tracer(weights)
     zeros = lax.full((length,), 0, ones.dtype)

@@ -1,7 +1,7 @@
 """``x.at[index].set(y)`` and its kin: new arrays that differ from x at an index.
 
-Updates whose traced indices are out of range are dropped; known indices out of range raise. Where an
-index occurs more than once, all updates are applied, in an order that is not specified.
+Updates whose traced indices are out of range are dropped; known indices out of range raise.
+Where an index occurs more than once, all updates are applied, in an order that is not specified.
 """
 
 from __future__ import annotations
