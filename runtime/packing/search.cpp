@@ -88,6 +88,7 @@ private:
   bool isSupported(int32_t buffer) const;
   bool isHopeless() const;
   bool raise(int32_t buffer, int64_t bound);
+  void leave(int32_t buffer, int32_t section);
   void touch(int32_t section);
   bool settle(bool consistent);
   void undo(size_t trailSize);
@@ -108,13 +109,15 @@ private:
   std::vector<int64_t> bound;  // of the offset; the offset itself once placed
   std::vector<char> placed, excluded;
   std::vector<std::vector<int32_t>> neighbours;
+  std::vector<std::vector<int32_t>> slots; // where it stands among the members of each of its sections
 
   // Of each section.
-  std::vector<std::vector<int32_t>> members;
-  std::vector<int64_t> total;      // padded size of all members
-  std::vector<int64_t> unplaced;   // padded size of the unplaced members
-  std::vector<int64_t> floor;      // least bound of the unplaced members, or kNoFloor
-  std::vector<int32_t> candidates; // unplaced members whose bound is the floor
+  std::vector<std::vector<int32_t>> members; // the unplaced ones first
+  std::vector<int32_t> waiting;              // how many those are
+  std::vector<int64_t> total;                // padded size of all members
+  std::vector<int64_t> unplaced;             // padded size of the unplaced members
+  std::vector<int64_t> floor;                // least bound of the unplaced members, or kNoFloor
+  std::vector<int32_t> candidates;           // unplaced members whose bound is the floor
   std::vector<double> weight;
 
   std::vector<Change> trail;
@@ -143,6 +146,7 @@ Search::Search(const Problem &problem, const SearchLimits &limits)
   unplaced.resize(sections);
   floor.resize(sections);
   candidates.resize(sections);
+  waiting.resize(sections);
   weight.assign(sections, 1);
   isTouched.assign(sections, 0);
 }
@@ -167,10 +171,12 @@ void Search::buildSections(const Problem &problem) {
   };
   members.resize(moments.size());
   total.assign(moments.size(), 0);
+  slots.resize(buffers);
   for (int32_t i = 0; i < buffers; ++i) {
     firstSection.push_back(sectionAt(problem.start[i]));
     sectionEnd.push_back(sectionAt(problem.end[i]));
     for (int32_t section = firstSection[i]; section < sectionEnd[i]; ++section) {
+      slots[i].push_back(static_cast<int32_t>(members[section].size()));
       members[section].push_back(i);
       total[section] += padded[i];
     }
@@ -205,7 +211,7 @@ void Search::reset() {
   unplaced = total;
   std::fill(floor.begin(), floor.end(), 0);
   for (size_t section = 0; section < members.size(); ++section)
-    candidates[section] = static_cast<int32_t>(members[section].size());
+    candidates[section] = waiting[section] = static_cast<int32_t>(members[section].size());
 }
 
 /// Longest first, then largest, as buffers that meet many others are the hardest to fit in late. A perturbed ranking
@@ -225,6 +231,16 @@ void Search::rank(bool perturb) {
   });
   for (size_t position = 0; position < buffers; ++position)
     rankOf[order[position]] = static_cast<int32_t>(position);
+}
+
+/// Moves a buffer that is being placed behind the unplaced members; undone in reverse by counting it back in.
+void Search::leave(int32_t buffer, int32_t section) {
+  std::vector<int32_t> &all = members[section];
+  int32_t &slot = slots[buffer][section - firstSection[buffer]];
+  const int32_t lastSlot = --waiting[section], last = all[lastSlot];
+  std::swap(all[slot], all[lastSlot]);
+  slots[last][section - firstSection[last]] = slot;
+  slot = lastSlot;
 }
 
 void Search::touch(int32_t section) {
@@ -253,14 +269,14 @@ bool Search::settle(bool consistent) {
     isTouched[section] = 0;
     if (!consistent)
       continue;
-    steps += static_cast<int64_t>(members[section].size());
+    steps += waiting[section];
     int64_t least = kNoFloor;
     int32_t count = 0;
-    for (int32_t buffer : members[section]) {
-      if (placed[buffer] || bound[buffer] > least)
-        continue;
-      count = bound[buffer] == least ? count + 1 : 1;
-      least = bound[buffer];
+    const int32_t *buffers = members[section].data();
+    for (int32_t i = 0; i < waiting[section]; ++i) {
+      const int64_t value = bound[buffers[i]];
+      count = value < least ? 1 : count + (value == least);
+      least = std::min(least, value);
     }
     if (least != floor[section] || count != candidates[section]) {
       trail.push_back({Change::Floor, section, floor[section], candidates[section]});
@@ -293,8 +309,10 @@ void Search::undo(size_t trailSize) {
       break;
     case Change::Placement:
       placed[change.index] = 0;
-      for (int32_t section = firstSection[change.index]; section < sectionEnd[change.index]; ++section)
+      for (int32_t section = firstSection[change.index]; section < sectionEnd[change.index]; ++section) {
         unplaced[section] += padded[change.index];
+        ++waiting[section];
+      }
       break;
     }
   }
@@ -320,6 +338,7 @@ bool Search::place(int32_t buffer) {
   trail.push_back({Change::Placement, buffer, 0, 0});
   for (int32_t section = firstSection[buffer]; section < sectionEnd[buffer]; ++section) {
     unplaced[section] -= padded[buffer];
+    leave(buffer, section);
     touch(section);
   }
   const int64_t top = bound[buffer] + size[buffer];
@@ -384,9 +403,11 @@ int32_t Search::choose(Urgency urgency) const {
   }
   int32_t preferred = -1;
   if (chosen >= 0)
-    for (int32_t buffer : members[chosen])
-      if (!placed[buffer] && bound[buffer] == floor[chosen] && (preferred < 0 || rankOf[buffer] < rankOf[preferred]))
+    for (int32_t i = 0; i < waiting[chosen]; ++i) {
+      const int32_t buffer = members[chosen][i];
+      if (bound[buffer] == floor[chosen] && (preferred < 0 || rankOf[buffer] < rankOf[preferred]))
         preferred = buffer;
+    }
   return preferred;
 }
 
