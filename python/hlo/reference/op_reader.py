@@ -112,7 +112,7 @@ class OpReader:
         if not isinstance(attribute, ir.DenseElementsAttr):
             raise self.unsupported(f"the reference evaluator cannot read {name} = {attribute}")
         values = constants.to_numpy(attribute)
-        return values.reshape(values.shape[0], -1).tolist()
+        return values.reshape(values.shape[0], int(np.prod(values.shape[1:]))).tolist()
 
     def integer(self, name: str) -> int:
         """An integer."""
