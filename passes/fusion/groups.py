@@ -9,8 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hlo.passes.fusion.op_traits import EXPENSIVE, FOLDS, FREE_TO_REPEAT, MOVEMENT, is_fusible, repeats_operand
+from hlo.passes.fusion.op_traits import (
+    CONTRACTIONS,
+    ELEMENTWISE,
+    EXPENSIVE,
+    FOLDS,
+    FREE_TO_REPEAT,
+    MOVEMENT,
+    is_fusible,
+    repeats_operand,
+)
 from hlo.passes.hlo_to_loops.affine import merge_cuts
+from hlo.passes.hlo_to_loops.contraction_kernel import fits_register_tiles
 from hlo.passes.hlo_to_loops.emitter import splat_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, free_tensors, users
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
@@ -157,6 +167,12 @@ class BlockFusion:
             return FusionDecision.no("it has several results")
         if len(group.nodes) >= self.max_ops:
             return FusionDecision.no(f"the kernel already holds {len(group.nodes)} ops")
+        if node.name in CONTRACTIONS:
+            return self._judge_contraction(node, group)
+        if any(r.name in CONTRACTIONS for r in readers):
+            return FusionDecision.no("a contraction reads its operands many times: they must be in memory")
+        if any(n.name in CONTRACTIONS for n in group.nodes) and not self._follows_contraction(node, group):
+            return FusionDecision.no("register tiles take only elementwise ops of the contraction's shape")
         if node.name == "dynamic_update_slice":
             return FusionDecision.no("an update is made in place, as the root of its kernel")
         if any(r.name in ("reduce", "reduce_window") and node.results[0] in r.operands[len(r.operands) // 2 :]
@@ -182,6 +198,27 @@ class BlockFusion:
         if root.operands[0] in node.operands and root.operands[1].size > 1:
             return "it reads the buffer that is updated in place"
         return None
+
+    @staticmethod
+    def _judge_contraction(node: Node, group: Group) -> FusionDecision:
+        """A contraction takes in what follows it element by element."""
+        if not fits_register_tiles(node):
+            return FusionDecision.no("it is computed by a library or by plain loops")
+        shape = node.results[0].shape
+        if any(n.name in CONTRACTIONS for n in group.nodes):
+            return FusionDecision.no("the kernel already holds a contraction")
+        for other in group.nodes:
+            fits = other.name in ELEMENTWISE and all(r.shape == shape for r in other.results)
+            if not fits and other.name not in ("broadcast_in_dim", "constant"):
+                return FusionDecision.no(f"{other.name} does not go element by element over its result")
+        return FusionDecision.yes("what follows is applied to its register tiles")
+
+    @staticmethod
+    def _follows_contraction(node: Node, group: Group) -> bool:
+        shape = group.root.results[0].shape
+        if node.name in ("broadcast_in_dim", "constant"):
+            return True
+        return node.name in ELEMENTWISE and node.results[0].shape == shape
 
     def _judge_fold(self, node: Node, group: Group) -> FusionDecision:
         if group.root.name in FOLDS or any(n.name in FOLDS for n in group.nodes if n is group.root):

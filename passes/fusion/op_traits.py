@@ -30,7 +30,9 @@ FREE_TO_REPEAT = frozenset("broadcast_in_dim iota constant reshape".split())
 
 FOLDS = frozenset({"reduce", "reduce_window"})
 
-FUSIBLE = ELEMENTWISE | MOVEMENT | FOLDS | {"dynamic_update_slice"}
+CONTRACTIONS = frozenset({"dot_general", "convolution"})
+
+FUSIBLE = ELEMENTWISE | MOVEMENT | FOLDS | CONTRACTIONS | {"dynamic_update_slice"}
 
 
 def is_fusible(node: Node) -> bool:

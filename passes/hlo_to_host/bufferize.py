@@ -91,10 +91,7 @@ class Bufferizer:
             wishes.setdefault(block.live.root(tensor), target)
         taken: set[int] = {id(s) for s in wishes.values()}
         for node in reversed(block.nodes):
-            if node.name != "while" and not updates_in_place(node):
-                continue
-            pairs = zip(node.operands, node.results, strict=False)
-            for operand, result in pairs:
+            for operand, result in carried_through(node):
                 wish, root = wishes.get(result), block.live.root(operand)
                 if wish is not None and root not in wishes and id(wish) in taken:
                     wishes[root] = wish
@@ -367,12 +364,27 @@ class Bufferizer:
         self._finish_branches(block, node, targets)
 
 
-def updates_in_place(node: Node) -> bool:
-    """Whether an op changes part of its first operand, as far as its name tells."""
-    if node.name == "fusion":
-        root = node.regions[0].results[0].producer
-        return len(node.results) == 1 and root is not None and root.name in ("dynamic_update_slice", "scatter")
-    return node.name in ("dynamic_update_slice", "scatter")
+def carried_through(node: Node) -> list[tuple[Tensor, Tensor]]:
+    """(operand, result) pairs whose storage an op would best share: carries of loops, operands of updates."""
+    if node.name == "while":
+        return list(zip(node.operands, node.results, strict=True))
+    if node.name == "dynamic_update_slice":
+        return [(node.operands[0], node.results[0])]
+    if node.name == "scatter":
+        return list(zip(node.operands, node.results, strict=False))
+    if node.name != "fusion" or len(node.results) != 1:
+        return []
+    region = node.regions[0]
+    root = region.results[0].producer
+    if root is None or root.name != "dynamic_update_slice" or root.operands[0] not in region.arguments:
+        return []
+    return [(node.operands[region.arguments.index(root.operands[0])], node.results[0])]
+
+
+# Ops whose kernels take their operands as they are in memory: constants too.
+READ_FROM_MEMORY = frozenset(
+    "custom_call convolution dot_general dynamic_update_slice fft scatter select_and_scatter sort".split()
+)
 
 
 def kernel_region(node: Node) -> tuple[Region, list[Tensor]]:
@@ -383,7 +395,10 @@ def kernel_region(node: Node) -> tuple[Region, list[Tensor]]:
     region = Region(results=list(node.results))
     inputs: list[Tensor] = []
     for operand in dict.fromkeys(captured(node)):
-        if (producer := operand.producer) is not None and producer.name == "constant" and splat_of(producer) is not None:
+        producer = operand.producer
+        constant = producer is not None and producer.name == "constant" and splat_of(producer) is not None
+        if constant and (node.name not in READ_FROM_MEMORY or operand not in node.operands):
+            assert producer is not None
             region.nodes.append(producer)
         else:
             region.arguments.append(operand)

@@ -19,11 +19,12 @@ from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.conditions import rebuild
 from hlo.passes.hlo_to_loops.elemental.contractions import Contraction, contraction_of, product_type
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizable
-from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 
 REGISTERS = 28  # accumulators at the most, of 32 vector registers
 MOST_VECTORS = 4
+LARGE_OPERAND = 1 << 18  # elements of an operand that does not stay in the second-level cache
 
 # (indices in the contracted space, accumulators) -> accumulators.
 Step = Callable[[Sequence[Affine], list[Value]], list[Value]]
@@ -77,18 +78,51 @@ def tiling_of(shape: Sequence[int], lanes: int) -> Tiling | None:
     """Tiles for a result of `shape`; None if its minor dimension is shorter than half a vector."""
     if not shape or shape[-1] * 2 < lanes:
         return None
-    columns = -(-shape[-1] // lanes)
-    vectors = max(v for v in range(1, MOST_VECTORS + 1) if columns % v == 0 or v == 1)
-    if vectors == 1 and columns > MOST_VECTORS:
-        vectors = MOST_VECTORS - 1
     row_dim = max((d for d in range(len(shape) - 1) if shape[d] > 1), default=-1)
-    most = max(1, (REGISTERS - vectors) // (vectors + (1 if vectors > 1 else 0)))
     extent = shape[row_dim] if row_dim >= 0 else 1
-    rows = min(most, extent)
-    even = max(r for r in range(1, rows + 1) if extent % r == 0)
-    if even * 2 > rows:
-        rows = even
+    columns = -(-shape[-1] // lanes)
+    # Few rows leave registers for long runs of columns, which stream the other operand from memory.
+    most_vectors = MOST_VECTORS if extent > 3 else REGISTERS // (extent + 1)
+    vectors = _even_part(columns, min(most_vectors, columns))
+    rows = _even_part(extent, min(extent, max(1, (REGISTERS - vectors) // (vectors + (vectors > 1)))))
     return Tiling(tuple(shape), row_dim, rows, lanes, vectors)
+
+
+def _even_part(extent: int, most: int) -> int:
+    """The largest divisor of `extent` up to `most`, unless it is less than half of that: then `most`."""
+    even = max(r for r in range(1, most + 1) if extent % r == 0)
+    return even if even * 2 > most else most
+
+
+def fits_register_tiles(node: Node) -> bool:
+    """Whether a convolution or dot is computed by register tiles, so that elementwise ops can follow in them."""
+    tensor = node.results[0]
+    if product_type(tensor.type).name not in ("f32", "f64") or tensor.size == 0:
+        return False
+    if tiling_of(tensor.shape, _lanes(tensor)) is None:
+        return False
+    if node.name == "convolution":
+        labels = node.attributes["dimension_numbers"]
+        return labels["kernel"][-1] == "o" and labels["output"][-1] == "f" and node.attributes["batch_group_count"] == 1
+    return _minor_is_free(node) and not _better_by_library(node)
+
+
+def _lanes(tensor: Tensor) -> int:
+    return 16 if product_type(tensor.type).name == "f32" else 8
+
+
+def _minor_is_free(node: Node) -> bool:
+    """Whether the right operand of a dot walks the result's minor dimension contiguously."""
+    rhs, numbers = node.operands[1], node.attributes["dot_dimension_numbers"]
+    taken = (*numbers.get("rhs_batching_dimensions", ()), *numbers.get("rhs_contracting_dimensions", ()))
+    return rhs.rank > 0 and rhs.rank - 1 not in taken
+
+
+def _better_by_library(node: Node) -> bool:
+    """A long transposed left operand is read across its rows: the library packs it first."""
+    lhs, numbers = node.operands[0], node.attributes["dot_dimension_numbers"]
+    summed = numbers.get("lhs_contracting_dimensions", ())
+    return lhs.rank > 0 and lhs.rank - 1 not in summed and lhs.size > LARGE_OPERAND and node.results[0].size > LARGE_OPERAND
 
 
 def emit_contraction(region: Region) -> Kernel | None:
@@ -97,12 +131,10 @@ def emit_contraction(region: Region) -> Kernel | None:
     if len(nodes) != 1 or any(n.name in ("reduce", "reduce_window") for n in region.nodes):
         return None
     node, root = nodes[0], region.results[0]
-    kind = product_type(node.results[0].type)
-    if kind.name not in ("f32", "f64") or root.size == 0 or root.shape != node.results[0].shape:
+    if root.shape != node.results[0].shape or not fits_register_tiles(node):
         return None
-    tiling = tiling_of(root.shape, 16 if kind.name == "f32" else 8)
-    if tiling is None:
-        return None
+    tiling = tiling_of(root.shape, _lanes(node.results[0]))
+    assert tiling is not None
     try:
         return _Tiles(region, node, tiling).emit()
     except NotVectorizable:

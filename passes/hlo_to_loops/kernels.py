@@ -23,9 +23,9 @@ def emit_kernel(region: Region) -> Kernel:
 
 
 def _special(region: Region, root: Node) -> Kernel | None:
-    if (emit := LIBRARY_EMITTERS.get(root.name)) is not None and (kernel := emit(region, root)) is not None:
-        return kernel
     if (kernel := emit_contraction(region)) is not None:
+        return kernel
+    if (emit := LIBRARY_EMITTERS.get(root.name)) is not None and (kernel := emit(region, root)) is not None:
         return kernel
     if root.name == "scatter":
         return emit_scatter(region, root)

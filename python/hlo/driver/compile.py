@@ -134,8 +134,8 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled:
     chosen = _chosen(options)
     watch = Stopwatch()
     with watch.stage("import"):
-        module = load_program(program)
-    original = _clone(module)
+        original = load_program(program)
+        module = _clone(original)
     for element in passes_to(Phase.FUSED):
         with watch.stage(element.name):
             element.run(module)
