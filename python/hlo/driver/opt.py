@@ -6,6 +6,7 @@ import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from hlo import ir
 from hlo.diagnostics import CompileError
@@ -205,7 +206,7 @@ def _diagnostics_of(
         return True
 
     context = ir.make_context()
-    handler = context.attach_diagnostic_handler(collect)
+    handler: Any = context.attach_diagnostic_handler(collect)
     try:
         module = load_program(chunk, context=context, source_name=source_name)
         run_pipeline(module, options.pipeline, Instrumentation(verify_each=options.verify_each))

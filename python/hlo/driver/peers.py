@@ -75,7 +75,7 @@ def spreads(
 
 def _moved(argument: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Each element one step up or down; kinds that have no such step stay."""
-    if argument.dtype not in (np.float32, np.float64):
+    if argument.dtype.name not in ("float32", "float64"):
         return argument
     direction = np.where(rng.random(argument.shape) < 0.5, -np.inf, np.inf)
     return np.nextafter(argument, direction.astype(argument.dtype))
