@@ -5,7 +5,12 @@ from __future__ import annotations
 from hlo.diagnostics import UnsupportedError
 from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.element_types import Kind, element_type
-from hlo.passes.hlo_to_loops.elementwise import arithmetic, integers, storage
+from hlo.passes.hlo_to_loops.elementwise import (
+    arithmetic,
+    complex_basic,
+    integers,
+    storage,
+)
 from hlo.passes.hlo_to_loops.elementwise.numeric import Bits, Mask, Real
 
 _BOOL = element_type("i1")
@@ -86,15 +91,18 @@ def select(b: Builder, pred: Value, on_true: Value, on_false: Value) -> Value:
 
 
 def clamp(b: Builder, low: Value, x: Value, high: Value) -> Value:
-    """minimum(maximum(low, x), high), of a type that is ordered."""
+    """minimum(maximum(low, x), high); complex values in lexicographic order."""
     type_ = x.type
+    if type_.is_complex:
+        bounds = storage.pair(b, low), storage.pair(b, high)
+        raised = complex_basic.maximum(bounds[0], storage.pair(b, x))
+        return storage.value_of(type_, *complex_basic.minimum(bounds[1], raised))
     if type_.is_float:
         bounds = storage.real(b, low), storage.real(b, high)
-        return storage.value_of(type_, arithmetic.clamp(bounds[0], storage.real(b, x), bounds[1]))
+        clamped = arithmetic.clamp(bounds[0], storage.real(b, x), bounds[1])
+        return storage.value_of(type_, clamped)
     if type_.is_integer:
         raised = integers.maximum(storage.bits(b, x), storage.bits(b, low), type_)
         return storage.value_of(type_, integers.minimum(raised, storage.bits(b, high), type_))
-    if type_.kind is Kind.BOOL:
-        raised = storage.mask(b, x) | storage.mask(b, low)
-        return storage.value_of(type_, raised & storage.mask(b, high))
-    raise UnsupportedError(f"complex values have no order: found {type_.name}", op="hlo.clamp")
+    raised = storage.mask(b, x) | storage.mask(b, low)
+    return storage.value_of(type_, raised & storage.mask(b, high))

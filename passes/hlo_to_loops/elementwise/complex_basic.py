@@ -146,15 +146,14 @@ def sign(x: Pair) -> Pair:
 
 def _pick(x: Pair, y: Pair, predicate: str) -> Pair:
     first = x[0].compare(predicate, y[0]) | (x[0].eq(y[0]) & x[1].compare(predicate, y[1]))
-    first = first | x[0].is_nan() | x[1].is_nan()
     return first.real(x[0], y[0]), first.real(x[1], y[1])
 
 
 def maximum(x: Pair, y: Pair) -> Pair:
-    """The larger in lexicographic order; x if it has a NaN."""
+    """The larger in lexicographic order; y where a NaN leaves them without order."""
     return _pick(x, y, "ogt")
 
 
 def minimum(x: Pair, y: Pair) -> Pair:
-    """The smaller in lexicographic order; x if it has a NaN."""
+    """The smaller in lexicographic order; y where a NaN leaves them without order."""
     return _pick(x, y, "olt")

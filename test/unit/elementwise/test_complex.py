@@ -187,6 +187,17 @@ def test_asin_acos_kernel_gives_both_functions() -> None:
     np.testing.assert_allclose(acos, np.arccos(z), rtol=1e-14)
 
 
+def test_order_is_lexicographic() -> None:
+    two, three = ("complex<f64>",) * 2, ("complex<f64>",) * 3
+    cases = [Signature(op, two, "complex<f64>", 4) for op in ("maximum", "minimum")]
+    compiled = Compiled([*cases, Signature("clamp", three, "complex<f64>", 4)])
+    x, y = np.array([1 + 2j, 3 - 1j, 2j]), np.array([1 + 3j, 2 + 9j, 2j])
+    assert compiled.call(0, x, y).tolist() == [1 + 3j, 3 - 1j, 2j]
+    assert compiled.call(1, x, y).tolist() == [1 + 2j, 2 + 9j, 2j]
+    low, high = np.full(3, 1 + 2.5j), np.full(3, 2 + 10j)
+    assert compiled.call(2, low, x, high).tolist() == [1 + 2.5j, 2 + 10j, 1 + 2.5j]
+
+
 def test_complex_compare_and_parts() -> None:
     z = np.array([1 + 2j, 1 + 2j, complex(np.nan, 0)])
     w = np.array([1 + 2j, 1 - 2j, complex(np.nan, 0)])
