@@ -67,6 +67,14 @@ def _approx_top_k(reader: OpReader, function: Callable[[str], Function]) -> Eval
     return evaluate
 
 
+def _top_k(reader: OpReader) -> Evaluator:
+    """CHLO's top_k as older portable artifacts have it."""
+    attributes = reader.dictionary("mhlo.attributes")
+    if not attributes.get("largest", 1):
+        raise reader.unsupported("the reference evaluator has only the largest elements' top_k")
+    return call(lambda operand: sorting.top_k(operand, k=attributes["k"]))(reader)
+
+
 def build_custom_call(reader: OpReader, function: Callable[[str], Function]) -> Evaluator:
     """Evaluator of a custom call, by its target name; `function` finds the module's functions.
 
@@ -80,6 +88,8 @@ def build_custom_call(reader: OpReader, function: Callable[[str], Function]) -> 
         return _lapack(reader, target)
     if target == "ApproxTopK":
         return _approx_top_k(reader, function)
+    if target == "mhlo.topk":
+        return _top_k(reader)
     # CHLO operations in portable artifacts.
     namespace, _, operation = target.partition(".")
     if namespace in ("mhlo", "chlo") and f"hlo.{operation}" in ELEMENTWISE:

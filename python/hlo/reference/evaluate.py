@@ -32,7 +32,6 @@ _QUANTIZATION_AWARE = frozenset(
     }
 )
 _CALLS = frozenset({"func.call", "hlo.composite"})
-_TERMINATORS = frozenset({"hlo.return", "func.return"})
 
 
 class _FunctionBuilder:
@@ -61,23 +60,24 @@ class _FunctionBuilder:
     def _block(self, block: Any) -> tuple[Block, set[int]]:
         """The prepared block, and the slots it reads that it does not define."""
         arguments = tuple(self._slot(argument) for argument in block.arguments)
-        result = Block(arguments)
-        operations = [operation.operation for operation in block.operations]
+        *operations, terminator = (operation.operation for operation in block.operations)
+        steps: list[Step] = []
         defined, reads = set(arguments), list[set[int]]()
         for operation in operations:
-            if operation.name in _TERMINATORS:
-                result.outputs = tuple(self._slot(value) for value in operation.operands)
-                result.output_dtypes = tuple(_dtype_or_none(v.type) for v in operation.operands)
-                continue
             step, captured = self._step(operation)
             defined.update(step.results)
             reads.append({*step.operands, *captured})
-            result.steps.append(step)
-        result.steps = _with_lifetimes(result.steps, reads, defined, result.outputs)
-        result.operation = _single_operation(block, operations)
-        result.scalar = _is_scalar(block, operations)
-        outside = set[int]().union(*reads, result.outputs) - defined
-        return result, outside
+            steps.append(step)
+        outputs = tuple(self._slot(value) for value in terminator.operands)
+        result = Block(
+            arguments,
+            _with_lifetimes(steps, reads, defined, outputs),
+            outputs,
+            tuple(_dtype_or_none(value.type) for value in terminator.operands),
+            _single_operation(block, operations, terminator),
+            _is_scalar(block, operations),
+        )
+        return result, set[int]().union(*reads, outputs) - defined
 
     def _step(self, operation: Any) -> tuple[Step, set[int]]:
         operands = tuple(self._slot(value) for value in operation.operands)
@@ -119,7 +119,7 @@ def _dtype_or_none(mlir_type: Any) -> Any:
 
 def _with_lifetimes(
     steps: Sequence[Step], reads: Sequence[set[int]], defined: set[int], outputs: Sequence[int]
-) -> list[Step]:
+) -> tuple[Step, ...]:
     """Steps that forget each value defined in the block after its last use."""
     seen = set(outputs)
     result: list[Step] = []
@@ -127,17 +127,16 @@ def _with_lifetimes(
         dead = ((read & defined) | set(step.results)) - seen
         seen |= read
         result.append(Step(step.execute, step.operands, step.results, tuple(sorted(dead))))
-    result.reverse()
-    return result
+    return tuple(reversed(result))
 
 
-def _single_operation(block: Any, operations: Sequence[Any]) -> str | None:
+def _single_operation(block: Any, operations: Sequence[Any], terminator: Any) -> str | None:
     """Name of the binary operation a two-argument block applies to its arguments and returns, if
     that is all it does.
     """
-    if len(operations) != 2 or len(block.arguments) != 2:
+    if len(operations) != 1 or len(block.arguments) != 2:
         return None
-    first, terminator = operations
+    (first,) = operations
     arguments = list(block.arguments)
     in_order = list(first.operands) in (arguments, arguments[::-1])
     returned = list(terminator.operands) == list(first.results)
@@ -150,8 +149,6 @@ def _is_scalar(block: Any, operations: Iterable[Any]) -> bool:
     """Whether the block may be run on whole arrays, one element of each value a position."""
     values = list(block.arguments)
     for operation in operations:
-        if operation.name in _TERMINATORS:
-            continue
         if operation.name not in ELEMENTWISE and operation.name not in ELEMENTWISE_WITH_ATTRIBUTES:
             return False
         values.extend(operation.results)

@@ -147,14 +147,11 @@ class OpReader:
         listed = ir.ArrayAttr(self.op.attributes[name])
         return [ir.FlatSymbolRefAttr(item).value for item in listed]
 
-    def backend_config(self) -> dict[str, int]:
-        """A custom call's integers, flags and characters, from its dictionary of options."""
-        name = "mhlo.backend_config" if self.has("mhlo.backend_config") else "backend_config"
-        if not self.has(name):
+    def dictionary(self, name: str) -> dict[str, int]:
+        """The integers, flags and characters of a dictionary; nothing if absent."""
+        if not self.has(name) or not isinstance(self.op.attributes[name], ir.DictAttr):
             return {}
         dictionary = self.op.attributes[name]
-        if not isinstance(dictionary, ir.DictAttr):
-            return {}
         names = [item if isinstance(item, str) else item.name for item in dictionary]
         options = {key: dictionary[key] for key in names}
         return {
@@ -162,6 +159,10 @@ class OpReader:
             for key, option in options.items()
             if isinstance(option, ir.IntegerAttr | ir.BoolAttr)
         }
+
+    def backend_config(self) -> dict[str, int]:
+        """A custom call's options, from either place StableHLO keeps them."""
+        return self.dictionary("mhlo.backend_config") or self.dictionary("backend_config")
 
     def _numbers(self, name: str, kind: type[Numbers]) -> Numbers:
         attribute = self.op.attributes[name]
@@ -205,6 +206,11 @@ class OpReader:
         """NumPy element type of a result."""
         del name
         return dtype_of(self.op.results[index].type)
+
+    def result_storage_dtype(self, name: str = "") -> DType:
+        """NumPy type in which the result is passed; the stored integers of quantized elements."""
+        del name
+        return storage_dtype_of(self.op.results[0].type)
 
     def result_shape(self, name: str = "", index: int = 0) -> tuple[int, ...]:
         """Static shape of a result."""

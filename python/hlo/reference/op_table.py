@@ -243,7 +243,7 @@ OPERATIONS: dict[str, Builder] = {
     "hlo.batch_norm_training": call(
         normalization.batch_norm_training, epsilon=OpReader.number, feature_index=integer
     ),
-    "hlo.bitcast_convert": call(conversion.bitcast_convert, dtype=dtype),
+    "hlo.bitcast_convert": call(conversion.bitcast_convert, dtype=OpReader.result_storage_dtype),
     "hlo.broadcast": call(data_movement.broadcast, broadcast_sizes=ints),
     "hlo.broadcast_in_dim": call(
         data_movement.broadcast_in_dim, shape=shape, broadcast_dimensions=ints

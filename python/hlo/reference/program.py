@@ -5,7 +5,7 @@ known.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ class Step:
     dead: tuple[int, ...] = ()
 
 
-@dataclass
+@dataclass(frozen=True)
 class Block:
     """A straight line of steps.
 
@@ -40,11 +40,11 @@ class Block:
     """
 
     arguments: tuple[int, ...]
-    steps: list[Step] = field(default_factory=list)
-    outputs: tuple[int, ...] = ()
-    operation: str | None = None
-    scalar: bool = False
-    output_dtypes: tuple[DType | None, ...] = ()
+    steps: tuple[Step, ...]
+    outputs: tuple[int, ...]
+    output_dtypes: tuple[DType | None, ...]
+    operation: str | None
+    scalar: bool
 
     def run(self, frame: Frame, arguments: Sequence[Any]) -> list[Any]:
         """Values of the terminator's operands for these block arguments."""
@@ -84,7 +84,7 @@ class RegionComputation:
         return [np.broadcast_to(x, shape) for x in self._run(*arguments)]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Function:
     """A function of a module: its body, the size of its frame, and its argument and result
     types.

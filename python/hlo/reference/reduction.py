@@ -261,7 +261,7 @@ def select_and_scatter(
         )
 
     leaves = _window_leaves(
-        [padded(operand, init_value), padded(flat_index, np.asarray(-1))],
+        [padded(operand, np.zeros((), operand.dtype)), padded(flat_index, np.asarray(-1))],
         windows,
         strides,
         [1] * rank,
@@ -275,16 +275,17 @@ def select_and_scatter(
     targets = np.asarray(where).reshape(-1)
     values = source.reshape(-1)[targets >= 0]
     targets = targets[targets >= 0]
-    result = np.full(operand.size, init_value, operand.dtype)
+    dtype = source.dtype
+    result = np.full(operand.size, init_value, dtype)
     if targets.size == 0:
         return result.reshape(operand.shape)
-    ufunc = accumulator_of(scatter, operand.dtype)
+    ufunc = accumulator_of(scatter, dtype)
     if ufunc is not None:
         wide = np.array(widen(result))
         with np.errstate(all="ignore"):
             ufunc.at(wide, targets, widen(values))
-        return accumulated(wide, operand.dtype).reshape(operand.shape)
+        return accumulated(wide, dtype).reshape(operand.shape)
     for target, value in zip(targets.tolist(), values, strict=True):
-        (combined,) = scatter(result[target : target + 1], np.asarray([value], operand.dtype))
+        (combined,) = scatter(result[target : target + 1], np.asarray([value], dtype))
         result[target] = np.asarray(combined)[0]
     return result.reshape(operand.shape)

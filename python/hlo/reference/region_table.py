@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from hlo.reference import reduction, sorting
+from hlo.reference.conversion import convert
+from hlo.reference.element_types import DType
 from hlo.reference.indexing import scatter
 from hlo.reference.op_reader import OpReader
 from hlo.reference.program import Block, Execute, Frame, RegionComputation
@@ -15,13 +17,26 @@ from hlo.reference.program import Block, Execute, Frame, RegionComputation
 RegionBuilder = Callable[[OpReader, Sequence[Block]], Execute]
 
 
+def _promoted(values: Sequence[Any], dtypes: Sequence[DType | None]) -> list[Any]:
+    """Values as the types a computation takes, which may be wider than the operands'."""
+    return [
+        value if dtype is None else convert(value, dtype=dtype)
+        for value, dtype in zip(values, dtypes, strict=True)
+    ]
+
+
 def _reduce(reader: OpReader, regions: Sequence[Block]) -> Execute:
     dimensions = reader.ints("dimensions") or ()
 
     def execute(frame: Frame, operands: Sequence[Any]) -> Sequence[Any]:
         half = len(operands) // 2
-        body = RegionComputation(regions[0], frame)
-        return reduction.reduce(operands[:half], operands[half:], body, dimensions=dimensions)
+        dtypes = regions[0].output_dtypes
+        return reduction.reduce(
+            _promoted(operands[:half], dtypes),
+            _promoted(operands[half:], dtypes),
+            RegionComputation(regions[0], frame),
+            dimensions=dimensions,
+        )
 
     return execute
 
@@ -35,9 +50,10 @@ def _reduce_window(reader: OpReader, regions: Sequence[Block]) -> Execute:
 
     def execute(frame: Frame, operands: Sequence[Any]) -> Sequence[Any]:
         half = len(operands) // 2
+        dtypes = regions[0].output_dtypes
         return reduction.reduce_window(
-            operands[:half],
-            operands[half:],
+            _promoted(operands[:half], dtypes),
+            _promoted(operands[half:], dtypes),
             RegionComputation(regions[0], frame),
             window_dimensions=window_dimensions,
             window_strides=window_strides,
@@ -55,7 +71,8 @@ def _select_and_scatter(reader: OpReader, regions: Sequence[Block]) -> Execute:
     padding = reader.matrix("padding")
 
     def execute(frame: Frame, operands: Sequence[Any]) -> Sequence[Any]:
-        operand, source, init_value = operands
+        operand = operands[0]
+        source, init_value = _promoted(operands[1:], regions[1].output_dtypes * 2)
         result = reduction.select_and_scatter(
             operand,
             source,
@@ -76,10 +93,11 @@ def _scatter(reader: OpReader, regions: Sequence[Block]) -> Execute:
 
     def execute(frame: Frame, operands: Sequence[Any]) -> Sequence[Any]:
         count = (len(operands) - 1) // 2
+        dtypes = regions[0].output_dtypes
         return scatter(
-            operands[:count],
+            _promoted(operands[:count], dtypes),
             operands[count],
-            operands[count + 1 :],
+            _promoted(operands[count + 1 :], dtypes),
             RegionComputation(regions[0], frame),
             scatter_dimension_numbers=numbers,
         )

@@ -135,6 +135,21 @@ def test_reduction_bodies_of_any_kind(body: str) -> None:
     np.testing.assert_array_equal(found, [5, 9])
 
 
+def test_a_reduction_may_accumulate_in_a_wider_type() -> None:
+    text = """
+    func.func @main(%x: tensor<300xi8>, %zero: tensor<i32>) -> tensor<i32> {
+      %0 = "hlo.reduce"(%x, %zero) <{dimensions = array<i64: 0>}> ({
+      ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+        %s = "hlo.add"(%a, %b) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+        "hlo.return"(%s) : (tensor<i32>) -> ()
+      }) : (tensor<300xi8>, tensor<i32>) -> tensor<i32>
+      return %0 : tensor<i32>
+    }"""
+    (found,) = run(text, np.full(300, 100, np.int8), np.int32(0))
+    assert found.dtype == np.int32
+    assert found == 30_000
+
+
 def test_sort_and_map_and_scatter() -> None:
     text = """
     func.func @main(%k: tensor<5xi32>, %v: tensor<5xf32>, %i: tensor<3x1xi32>, %u: tensor<3xf32>)
@@ -273,6 +288,22 @@ def test_no_op_custom_calls() -> None:
     }"""
     x = np.arange(3, dtype=np.float32)
     np.testing.assert_array_equal(run(text, x)[0], x)
+
+
+def test_chlo_operations_as_custom_calls() -> None:
+    text = """
+    func.func @main(%x: tensor<5xf32>) -> (tensor<2xf32>, tensor<2xi32>, tensor<5xf32>) {
+      %0:2 = "hlo.custom_call"(%x) <{call_target_name = "mhlo.topk"}>
+        {mhlo.attributes = {k = 2 : i64, largest = true}}
+        : (tensor<5xf32>) -> (tensor<2xf32>, tensor<2xi32>)
+      %1 = "hlo.custom_call"(%x) <{call_target_name = "mhlo.erf"}> : (tensor<5xf32>) -> tensor<5xf32>
+      return %0#0, %0#1, %1 : tensor<2xf32>, tensor<2xi32>, tensor<5xf32>
+    }"""
+    values, index, errors = run(text, np.array([1, 5, -2, 9, 0], np.float32))
+    np.testing.assert_array_equal(values, [9, 5])
+    np.testing.assert_array_equal(index, [3, 1])
+    assert errors[4] == 0
+    assert errors[0] == np.float32(0.8427007929497149)
 
 
 def test_an_unknown_custom_call_is_an_error_with_op_and_place() -> None:
