@@ -19,10 +19,17 @@ _PI = {
 }
 
 
-def _atan_unit(x: Real) -> Pair:
-    """atan on [0, 1] as x and what to add to it."""
+def _atan_ratio(smaller: Real, larger: Real) -> Pair:
+    """atan(smaller / larger), of a ratio in [0, 1], as that ratio and what to add to it."""
+    inverse = 1.0 / larger
+    x = smaller * inverse
     square = x * x
-    return x, x * square * polynomial(square, coefficients.ATAN[x.scalar])
+    # What the quotient lost, by the slope of atan there, which is about 1 - x**2 / 2.
+    lost = (-x).fma(larger, smaller) * inverse
+    slope = square.fma(-0.5, 1.0)
+    finite = abs(lost) < 1.0
+    series = x * square * polynomial(square, coefficients.ATAN[x.scalar])
+    return x, finite.real(lost * slope + series, series)
 
 
 def _turned(angle: Pair, high: float, low: float, where: Mask) -> Pair:
@@ -36,7 +43,8 @@ def atan(x: Real) -> Real:
     """By atan(1 / x) beyond 1."""
     magnitude = abs(x)
     steep = magnitude > 1.0
-    angle = _atan_unit(steep.real(1.0 / magnitude, magnitude))
+    one = x.lift(1.0)
+    angle = _atan_ratio(steep.real(one, magnitude), steep.real(magnitude, one))
     high, low = _PI[x.scalar]
     angle = _turned(angle, high / 2, low / 2, steep)
     return (angle[0] + angle[1]).copysign(x)
@@ -53,7 +61,7 @@ def atan2(y: Real, x: Real) -> Real:
     degenerate = larger.eq(0.0) | smaller.eq(float("inf"))
     safe_larger = degenerate.real(1.0, larger)
     safe_smaller = degenerate.real(smaller.at_most(1.0), smaller)
-    angle = _atan_unit(safe_smaller / safe_larger)
+    angle = _atan_ratio(safe_smaller, safe_larger)
     high, low = _PI[x.scalar]
     angle = _turned(angle, high / 2, low / 2, steep)
     angle = _turned(angle, high, low, x.sign_bit())

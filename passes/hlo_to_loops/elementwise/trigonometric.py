@@ -18,12 +18,13 @@ def _parts(angle: Reduced) -> tuple[Pair, Pair]:
     """(sine, cosine) of the rest, each as a large and a small part."""
     rest, low = angle.rest, angle.low
     square = rest * rest
-    sine = (rest * square).fma(polynomial(square, coefficients.SINE_QUARTER[rest.scalar]), low)
     half = square * 0.5
     large = 1.0 - half
-    fourth = (square * square) * polynomial(square, coefficients.COSINE_QUARTER[rest.scalar])
-    # What the square and 1 - half lost.
+    # What the rounding of the square lost.
     lost = rest.fma(rest, -square)
+    left = (rest * lost).fma(-1.0 / 6.0, low * large)
+    sine = (rest * square).fma(polynomial(square, coefficients.SINE_QUARTER[rest.scalar]), left)
+    fourth = (square * square) * polynomial(square, coefficients.COSINE_QUARTER[rest.scalar])
     small = ((1.0 - large) - half) + lost.fma(-0.5, (-rest).fma(low, fourth))
     return (rest, sine), (large, small)
 
