@@ -16,8 +16,8 @@ Semantics are the StableHLO specification's. Where it leaves a choice open, the 
   are applied in the order of the update's elements. An update's elements are dropped one by one
   where they fall out of bounds (XLA drops the window that contains them).
 - sort is stable always; top_k is in total order, earlier elements first among equals.
-- rng_bit_generator arranges counters and outputs as XLA does, and DEFAULT is Philox; rng returns the
-  same numbers at each call.
+- rng_bit_generator arranges counters and outputs as XLA does, and DEFAULT is Philox; rng returns
+  the same numbers at each call.
 - The triangle that a Cholesky factor does not have is zero; a matrix that is not positive definite
   gives NaN.
 - One process runs: replica 0 of partition 0.

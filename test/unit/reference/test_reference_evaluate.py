@@ -137,15 +137,15 @@ def test_reduction_bodies_of_any_kind(body: str) -> None:
 
 def test_a_reduction_may_accumulate_in_a_wider_type() -> None:
     text = """
-    func.func @main(%x: tensor<300xi8>, %zero: tensor<i32>) -> tensor<i32> {
+    func.func @main(%x: tensor<300xi8>, %zero: tensor<i8>) -> tensor<i32> {
       %0 = "hlo.reduce"(%x, %zero) <{dimensions = array<i64: 0>}> ({
       ^bb0(%a: tensor<i32>, %b: tensor<i32>):
         %s = "hlo.add"(%a, %b) : (tensor<i32>, tensor<i32>) -> tensor<i32>
         "hlo.return"(%s) : (tensor<i32>) -> ()
-      }) : (tensor<300xi8>, tensor<i32>) -> tensor<i32>
+      }) : (tensor<300xi8>, tensor<i8>) -> tensor<i32>
       return %0 : tensor<i32>
     }"""
-    (found,) = run(text, np.full(300, 100, np.int8), np.int32(0))
+    (found,) = run(text, np.full(300, 100, np.int8), np.int8(0))
     assert found.dtype == np.int32
     assert found == 30_000
 
@@ -296,7 +296,8 @@ def test_chlo_operations_as_custom_calls() -> None:
       %0:2 = "hlo.custom_call"(%x) <{call_target_name = "mhlo.topk"}>
         {mhlo.attributes = {k = 2 : i64, largest = true}}
         : (tensor<5xf32>) -> (tensor<2xf32>, tensor<2xi32>)
-      %1 = "hlo.custom_call"(%x) <{call_target_name = "mhlo.erf"}> : (tensor<5xf32>) -> tensor<5xf32>
+      %1 = "hlo.custom_call"(%x) <{call_target_name = "mhlo.erf"}>
+        : (tensor<5xf32>) -> tensor<5xf32>
       return %0#0, %0#1, %1 : tensor<2xf32>, tensor<2xi32>, tensor<5xf32>
     }"""
     values, index, errors = run(text, np.array([1, 5, -2, 9, 0], np.float32))
