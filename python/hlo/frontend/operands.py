@@ -161,6 +161,11 @@ def _cast(number: Any, dtype: np.dtype[Any]) -> Any:
 
 def promoted(op: str, *values: ArrayLike, dtype: np.dtype[Any] | None = None) -> tuple[Tracer, ...]:
     """Array-likes in their common dtype (or a given one) and common broadcast shape."""
+    first = values[0]
+    if isinstance(first, Tracer) and dtype in (None, first.aval.dtype):
+        aval = first.aval
+        if all(isinstance(value, Tracer) and value.aval == aval for value in values):
+            return values
     if dtype is None:
         try:
             dtype = promote_types(dtype_of(value) for value in values)

@@ -28,38 +28,39 @@ class SourceLine(NamedTuple):
 
 
 _UNKNOWN: Final = SourceLine("-", 0, 0)
-_is_user_code: dict[CodeType, bool] = {}
-_positions: dict[tuple[CodeType, int], SourceLine] = {}
+_is_user_file: dict[str, bool] = {}
+# Code objects hash slowly, so they are told apart by identity; the entry keeps them alive.
+_positions: dict[tuple[int, int], tuple[CodeType, SourceLine]] = {}
 
 
-def _outside_package(code: CodeType) -> bool:
-    found = _is_user_code.get(code)
+def _outside_package(file: str) -> bool:
+    found = _is_user_file.get(file)
     if found is None:
-        # contextlib and functools stand between the user and us, and are not their code either.
-        file = code.co_filename
+        # contextlib stands between the user and us, and is not their code either.
         found = not (file.startswith((_PACKAGE, "<frozen")) or file.endswith("/contextlib.py"))
-        _is_user_code[code] = found
+        _is_user_file[file] = found
     return found
 
 
 def _position(frame: FrameType) -> SourceLine:
     code, offset = frame.f_code, frame.f_lasti
-    found = _positions.get((code, offset))
-    if found is None:
+    entry = _positions.get((id(code), offset))
+    if entry is None:
         column = 0
         if sys.version_info >= (3, 11):
             spans = next(islice(code.co_positions(), offset // 2, None), None)
             if spans is not None and spans[2] is not None:
                 column = spans[2] + 1
-        found = _positions[code, offset] = SourceLine(code.co_filename, frame.f_lineno, column)
-    return found
+        entry = code, SourceLine(code.co_filename, frame.f_lineno, column)
+        _positions[id(code), offset] = entry
+    return entry[1]
 
 
 def user_line() -> SourceLine:
     """The innermost line on the call stack that is not `hlo`'s own."""
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
-        if _outside_package(frame.f_code):
+        if _outside_package(frame.f_code.co_filename):
             return _position(frame)
         frame = frame.f_back
     return _UNKNOWN

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ from hlo.ir import constants, types
 
 if TYPE_CHECKING:
     from hlo.frontend.tracer import Tracer
+
+_SHARED_AS_BYTES = 64
 
 RegionBody = Callable[..., "Sequence[Tracer]"]
 
@@ -36,7 +39,7 @@ class Frame:
     is_function: bool
     closed: bool = False
     captures: dict[ir.Value, ir.Value] = field(default_factory=dict)
-    constants: dict[Any, tuple[ir.Value, Any]] = field(default_factory=dict)
+    constants: dict[Hashable, ir.Value] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -63,9 +66,8 @@ class Trace:
         self._names[name] = count + 1
         return name if count == 0 else self.unique_name(f"{name}_{count}")
 
-    def location(self, op: str) -> ir.Location:
-        """The user's line, under the active scopes."""
-        line = user_line()
+    def location(self, op: str, line: SourceLine) -> ir.Location:
+        """A line of the user's source, under the active scopes."""
         scopes = scope_path()
         key = (line, f"{scopes}/{op}" if scopes else "")
         found = self._locations.get(key)
@@ -187,6 +189,7 @@ def create(
     results: Sequence[ShapeDtype],
     attributes: Mapping[str, ir.Attribute] | None = None,
     regions: int = 0,
+    line: SourceLine | None = None,
 ) -> ir.Operation:
     """Adds an operation, whose regions are still empty, to the current region."""
     here = current_frame()
@@ -197,16 +200,19 @@ def create(
         operands=list(operands),
         attributes=dict(attributes) if attributes else None,
         regions=regions,
-        loc=trace.location(name.removeprefix("hlo.")),
+        loc=trace.location(name.removeprefix("hlo."), line or user_line()),
         ip=ir.InsertionPoint(here.block),
     )
 
 
-def wrap(values: Iterable[ir.Value], avals: Sequence[ShapeDtype]) -> tuple[Tracer, ...]:
+def wrap(
+    values: Iterable[ir.Value], avals: Sequence[ShapeDtype], line: SourceLine | None = None
+) -> tuple[Tracer, ...]:
     """Traced arrays for values of the current region."""
     from hlo.frontend.tracer import Tracer
 
-    here, line = current_frame(), user_line()
+    here = current_frame()
+    line = line or user_line()
     return tuple([Tracer(v, aval, here, line) for v, aval in zip(values, avals, strict=True)])
 
 
@@ -228,11 +234,12 @@ def emit(
             to traced results.
     """
     values = [resolve(operand) for operand in operands]
-    operation = create(f"hlo.{name}", values, results, attributes, len(regions))
+    line = user_line()
+    operation = create(f"hlo.{name}", values, results, attributes, len(regions), line)
     for region, (arguments, body) in zip(operation.regions, regions, strict=True):
         inner, outputs = trace_region(region, arguments, body)
         return_from(inner, outputs)
-    return wrap(operation.results, results)
+    return wrap(operation.results, results, line)
 
 
 def trace_region(
@@ -244,7 +251,7 @@ def trace_region(
         The frame, without a terminator yet, and what the function returned.
     """
     trace = current_frame().trace
-    location = trace.location("region")
+    location = trace.location("region", user_line())
     block = region.blocks.append(
         *[trace.tensor_type(aval) for aval in arguments], arg_locs=[location] * len(arguments)
     )
@@ -259,35 +266,35 @@ def return_from(inner: Frame, results: Sequence[Tracer], terminator: str = "hlo.
 
 
 def constant(value: np.ndarray[Any, Any]) -> Tracer:
-    """A traced array with known contents."""
-    here = current_frame()
+    """A traced array with known contents; equal ones are one constant."""
     aval = ShapeDtype(value.shape, value.dtype)
-    # Small values are shared by content; large ones by identity, kept alive so that it is unique.
-    small = value.nbytes <= 16
-    key = (aval, value.tobytes()) if small else (aval, id(value))
-    return _shared_constant(here, key, aval, value)
+    # By content, not by identity: the user may change an array between two uses.
+    content = np.ascontiguousarray(value).data if value.size else b""
+    small = value.nbytes <= _SHARED_AS_BYTES
+    key = (aval, bytes(content) if small else hashlib.blake2b(content).digest())
+    return _shared_constant(key, aval, lambda: value)
 
 
-def splat(value: np.generic, shape: Sequence[int]) -> Tracer:
-    """A traced array that holds one value everywhere."""
+def splat(value: Any, shape: Sequence[int]) -> Tracer:
+    """A traced array that holds one NumPy scalar everywhere."""
     aval = ShapeDtype(shape, value.dtype)
     key = (aval, "splat", value.tobytes())
-    return _shared_constant(current_frame(), key, aval, np.broadcast_to(value, aval.shape))
+    return _shared_constant(key, aval, lambda: np.broadcast_to(value, aval.shape))
 
 
 def _shared_constant(
-    here: Frame, key: Any, aval: ShapeDtype, value: np.ndarray[Any, Any]
+    key: Hashable, aval: ShapeDtype, value: Callable[[], np.ndarray[Any, Any]]
 ) -> Tracer:
     from hlo.frontend.tracer import Tracer
 
+    here = current_frame()
     scope: Frame | None = here
     while scope is not None:
         found = scope.constants.get(key)
         if found is not None:
-            return Tracer(found[0], aval, scope, user_line())
+            return Tracer(found, aval, scope, user_line())
         scope = None if scope.is_function else scope.parent
-    element_type = here.trace.element_type(aval.dtype)
-    attribute = constants.from_numpy(value, element_type)
+    attribute = constants.from_numpy(value(), here.trace.element_type(aval.dtype))
     (made,) = emit("constant", (), (aval,), {"value": attribute})
-    here.constants[key] = (made.value, value)
+    here.constants[key] = made.value
     return made

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hlo.frontend import attributes
-from hlo.frontend.dtypes import dtype_name, is_integer, is_python_scalar
+from hlo.frontend.dtypes import INT32, dtype_name, iinfo, is_integer, is_python_scalar, kind
 from hlo.frontend.operands import dtype_error, normalized_axis, shape_error, to_tracer
 from hlo.frontend.operation import operation
 from hlo.frontend.shape_dtype import ShapeDtype
@@ -16,45 +16,59 @@ from hlo.frontend.tracer import ArrayLike, Tracer
 from hlo.lax import elementwise as ew
 
 
-def _start_indices(op: str, indices: Sequence[ArrayLike] | ArrayLike, rank: int) -> list[Tracer]:
+def _start_indices(
+    op: str, indices: Sequence[ArrayLike] | ArrayLike, shape: Sequence[int], negative: bool
+) -> list[Tracer]:
+    """Start indices of one type; negative ones counted from the end if asked."""
+    rank = len(shape)
     if isinstance(indices, Tracer):
         if indices.shape != (rank,):
             raise shape_error(op, f"expected {rank} start indices, found {indices.aval}")
         indices = [indices[i] for i in range(rank)]
-    starts = [to_tracer(index) for index in indices]
-    if len(starts) != rank:
-        raise shape_error(op, f"expected {rank} start indices, found {len(starts)}")
+    if len(indices) != rank:
+        raise shape_error(op, f"expected {rank} start indices, found {len(indices)}")
+    if negative:
+        indices = [_from_end(index, extent) for index, extent in zip(indices, shape, strict=True)]
+    arrays = [to_tracer(index) for index in indices if not is_python_scalar(index)]
+    dtypes = {array.dtype for array in arrays} or {INT32}
+    if len(dtypes) > 1:
+        found = ", ".join(dtype_name(array.dtype) for array in arrays)
+        raise dtype_error(op, f"expected start indices of one element type, found {found}")
+    (dtype,) = dtypes
+    starts = [to_tracer(index, dtype) for index in indices]
     for start in starts:
         if start.shape != () or not is_integer(start.dtype):
             raise shape_error(op, f"expected scalar integer start indices, found {start.aval}")
-    # The operation wants one type; Python's numbers take that of the array beside them.
-    dtypes = {
-        start.dtype
-        for start, index in zip(starts, indices, strict=True)
-        if not is_python_scalar(index)
-    }
-    if len(dtypes) > 1:
-        raise dtype_error(
-            op,
-            "expected start indices of one element type, found "
-            f"{', '.join(dtype_name(start.dtype) for start in starts)}",
-        )
-    if dtypes:
-        (dtype,) = dtypes
-        starts = [
-            to_tracer(index, dtype) if is_python_scalar(index) else start
-            for start, index in zip(starts, indices, strict=True)
-        ]
     return starts
+
+
+def _from_end(index: ArrayLike, extent: int) -> ArrayLike:
+    """A negative index counts from the end."""
+    if not isinstance(index, Tracer):
+        return index + extent if index < 0 else index
+    if kind(index.dtype) != "i" or index.shape != () or extent > iinfo(index.dtype).max:
+        return index
+    return ew.select(ew.lt(index, 0), ew.add(index, extent), index)
 
 
 @operation
 def dynamic_slice(
-    operand: ArrayLike, start_indices: Sequence[ArrayLike] | Tracer, slice_sizes: Sequence[int]
+    operand: ArrayLike,
+    start_indices: Sequence[ArrayLike] | Tracer,
+    slice_sizes: Sequence[int],
+    *,
+    allow_negative_indices: bool = True,
 ) -> Tracer:
-    """A block of this size; starts are clamped so that it lies inside. No negative indices."""
+    """A block of this size; its starts are clamped so that it lies inside.
+
+    Args:
+        operand: the array.
+        start_indices: one integer a dimension; Python's numbers take the others' type.
+        slice_sizes: extents of the block.
+        allow_negative_indices: whether negative starts count from the end, before they are clamped.
+    """
     x = to_tracer(operand)
-    starts = _start_indices("hlo.dynamic_slice", start_indices, x.ndim)
+    starts = _start_indices("hlo.dynamic_slice", start_indices, x.shape, allow_negative_indices)
     sizes = [int(size) for size in slice_sizes]
     if len(sizes) != x.ndim or any(
         not 0 <= size <= extent for size, extent in zip(sizes, x.shape, strict=True)
@@ -68,24 +82,22 @@ def dynamic_slice(
 
 @operation
 def dynamic_update_slice(
-    operand: ArrayLike, update: ArrayLike, start_indices: Sequence[ArrayLike] | Tracer
+    operand: ArrayLike,
+    update: ArrayLike,
+    start_indices: Sequence[ArrayLike] | Tracer,
+    *,
+    allow_negative_indices: bool = True,
 ) -> Tracer:
-    """The operand with a block replaced; starts are clamped so that it lies inside."""
+    """The operand with a block replaced; starts as in `dynamic_slice`."""
     x, block = to_tracer(operand), to_tracer(update)
-    starts = _start_indices("hlo.dynamic_update_slice", start_indices, x.ndim)
+    negative = allow_negative_indices
+    starts = _start_indices("hlo.dynamic_update_slice", start_indices, x.shape, negative)
     fits = block.ndim == x.ndim and all(a <= b for a, b in zip(block.shape, x.shape, strict=True))
     if not fits or block.dtype != x.dtype:
         raise shape_error(
             "hlo.dynamic_update_slice", f"an update {block.aval} does not fit into {x.aval}"
         )
     return emit("dynamic_update_slice", (x, block, *starts), (x.aval,))[0]
-
-
-def _from_end(index: ArrayLike, extent: int) -> ArrayLike:
-    """A negative index counts from the end."""
-    if not isinstance(index, Tracer):
-        return index + extent if index < 0 else index
-    return ew.select(ew.lt(index, 0), ew.add(index, extent), index)
 
 
 @operation
@@ -109,7 +121,7 @@ def dynamic_slice_in_dim(
     sizes = list(x.shape)
     sizes[axis] = slice_size
     starts: list[ArrayLike] = [0] * x.ndim
-    starts[axis] = _from_end(start_index, x.shape[axis])
+    starts[axis] = start_index
     return dynamic_slice(x, starts, sizes)
 
 
@@ -121,7 +133,7 @@ def dynamic_update_slice_in_dim(
     x = to_tracer(operand)
     axis = normalized_axis("hlo.dynamic_update_slice", axis, x.ndim)
     starts: list[ArrayLike] = [0] * x.ndim
-    starts[axis] = _from_end(start_index, x.shape[axis])
+    starts[axis] = start_index
     return dynamic_update_slice(x, update, starts)
 
 

@@ -12,6 +12,7 @@ from hlo.frontend.operands import shape_error, to_tracer
 from hlo.frontend.operation import operation
 from hlo.frontend.pytree import TreeDef, leaf_paths, tree_flatten, tree_unflatten
 from hlo.frontend.shape_dtype import ShapeDtype
+from hlo.frontend.source_location import user_line
 from hlo.frontend.trace import constant, create, resumed, splat, wrap
 from hlo.frontend.tracer import Tracer
 from hlo.lax import elementwise as ew
@@ -150,7 +151,7 @@ class _Scan:
         """Carries an array for each output, once the traced step shows how many there are."""
         avals = [ShapeDtype((self.count, *y.shape), y.dtype) for y in self.outputs[0]]
         trace = frame.trace
-        location = trace.location("scan")
+        location = trace.location("scan", user_line())
         with resumed(frame):
             added = [frame.block.add_argument(trace.tensor_type(a), location) for a in avals]
             stacks = list(wrap(added, avals))
@@ -166,7 +167,12 @@ class _Scan:
             return list(stacks)
         place = self._place(index)
         return [
-            indexed.dynamic_update_slice(stack, shapes.expand_dims(y, (0,)), [place] + [0] * y.ndim)
+            indexed.dynamic_update_slice(
+                stack,
+                shapes.expand_dims(y, (0,)),
+                [place] + [0] * y.ndim,
+                allow_negative_indices=False,
+            )
             for stack, y in zip(stacks, ys, strict=True)
         ]
 
@@ -183,7 +189,8 @@ def _slice(array: Tracer, place: Tracer) -> Tracer:
         # The body of a loop without iterations still has a type.
         return splat(array.dtype.type(0), array.shape[1:])
     sizes = (1, *array.shape[1:])
-    taken = indexed.dynamic_slice(array, [place] + [0] * (array.ndim - 1), sizes)
+    starts = [place] + [0] * (array.ndim - 1)
+    taken = indexed.dynamic_slice(array, starts, sizes, allow_negative_indices=False)
     return shapes.reshape(taken, array.shape[1:])
 
 

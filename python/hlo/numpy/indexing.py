@@ -198,7 +198,7 @@ def _take_basic(x: Tracer, parsed: ParsedIndex) -> Tracer:
         pairs = list(zip(traced, parsed.entries, strict=True))
         starts = _one_dtype([entry if t else 0 for t, entry in pairs])
         sizes = [1 if t else extent for t, extent in zip(traced, x.shape, strict=True)]
-        x = lax.dynamic_slice(x, starts, sizes)
+        x = lax.dynamic_slice(x, starts, sizes, allow_negative_indices=False)
     block = take_spans(x, [_as_span(entry) for entry in parsed.entries])
     kept = [
         length

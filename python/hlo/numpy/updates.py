@@ -130,7 +130,7 @@ def _update_block(
         new = combine(take_spans(x, spans), new)
     if all(span.covers(extent) for span, extent in zip(spans, x.shape, strict=True)):
         return new
-    return lax.dynamic_update_slice(x, new, [np.int32(span.start) for span in spans])
+    return lax.dynamic_update_slice(x, new, [span.start for span in spans])
 
 
 def _scatter(

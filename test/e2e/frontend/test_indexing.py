@@ -176,7 +176,7 @@ def test_wrong_indices() -> None:
         hlo.jit(lambda x: x[0, 0, 0, 0])(X)
     with pytest.raises(hlo.ShapeError, match="expected integer indices"):
         hlo.jit(lambda x: x[x])(X)
-    with pytest.raises(hlo.ConcretizationError, match="hlo.numpy.where"):
+    with pytest.raises(hlo.ConcretizationError, match=r"hlo\.numpy\.where"):
         hlo.jit(lambda x: x[x > 0])(X)
     with pytest.raises(hlo.ShapeError, match="do not fit an indexed place"):
         hlo.jit(lambda x: x.at[0].set(np.ones(4)))(X)

@@ -34,14 +34,14 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("first", "second"), product(NAMES, NAMES))
+@pytest.mark.parametrize(("first", "second"), list(product(NAMES, NAMES)))
 def test_two_arrays(first: str, second: str) -> None:
     with jax.enable_x64(True):
         expected = jnp.promote_types(canonical_dtype(first), canonical_dtype(second))
     assert promote_types((canonical_dtype(first), canonical_dtype(second))) == expected
 
 
-@pytest.mark.parametrize(("name", "scalar"), product(NAMES, (int, float, complex)))
+@pytest.mark.parametrize(("name", "scalar"), list(product(NAMES, (int, float, complex))))
 def test_array_and_python_number(name: str, scalar: type) -> None:
     with jax.enable_x64(True):
         expected = (jnp.zeros((), canonical_dtype(name)) + scalar(1)).dtype

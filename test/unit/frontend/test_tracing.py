@@ -195,7 +195,9 @@ def test_values_are_not_known_while_tracing(function: Any, message: str) -> None
 
 def test_numpy_arrays_on_the_left_of_operators() -> None:
     found = hlo.jit(lambda x: (X + x, X @ x, x > X, np.float32(2) * x, 2 - x, X // (x + 1)))(X)
-    for ours, theirs in zip(found, (X + X, X @ X, np.full(6, False), 2 * X, 2 - X, X // (X + 1)), strict=True):
+    for ours, theirs in zip(
+        found, (X + X, X @ X, np.full(6, False), 2 * X, 2 - X, X // (X + 1)), strict=True
+    ):
         np.testing.assert_allclose(ours, theirs)
 
 
@@ -232,3 +234,15 @@ def test_operands_that_do_not_fit(function: Any, error: type[Exception], message
     assert caught.value.location is not None
     assert "test_tracing.py:" in caught.value.location
     assert "hlo/" not in caught.value.location.split(":")[0].removeprefix("/work/main/")
+
+
+def test_array_changed_between_two_uses() -> None:
+    table = np.zeros(100, np.float32)
+
+    def f(x: Any) -> Any:
+        first = x + table
+        table[:] = 1
+        return first, x + table, x + table
+
+    lowered = hlo.jit(f).lower(np.zeros(100, np.float32))
+    assert lowered.as_text().count("hlo.constant") == 2
