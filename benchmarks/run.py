@@ -29,7 +29,7 @@ Written by `make bench`. Real programs, emitted by JAX from public packages; XLA
 runs beside us in the same process, run by run in alternation, and medians are compared. x is XLA's
 time / ours: more than 1 is faster than XLA. A result matches at 1e-4 relative for f32, exactly for
 integers; ill-conditioned elements are those on which XLA itself moves as far when its arguments
-change in the last bit (hlo/driver/comparison.py). Donated arguments are donated to both. Arena is
+change in the last bits (hlo/driver/comparison.py). Donated arguments are donated to both. Arena is
 our scratch memory, temp is XLA's. MB = 1e6.
 """
 _COLUMNS = (

@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         "--strict",
         action="store_true",
         help="count ill-conditioned elements too: those on which the peer's own result moves as "
-        "far when its arguments change in the last bit",
+        "far when its arguments change in the last bits",
     )
     check.add_argument(
         "--rtol", type=float, help="relative tolerance for floating point, instead of the dtype's"

@@ -20,6 +20,7 @@ from hlo.importers import dialect_prefix, export_stablehlo, load_program
 from hlo.importers.program import is_bytecode
 
 _SPREAD_SAMPLES = 8
+_MOVED_UNITS = 4
 
 
 class Runner(Protocol):
@@ -52,7 +53,7 @@ class Peer(Runner, Protocol):
 def spreads(
     peer: Peer, arguments: Sequence[np.ndarray], expected: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
-    """How far each element of a peer's results moves when its arguments change in the last bit.
+    """How far each element of a peer's results moves when its arguments change in the last bits.
 
     Args:
         arguments: the arguments that gave `expected`.
@@ -74,11 +75,15 @@ def spreads(
 
 
 def _moved(argument: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Each element one step up or down; kinds that have no such step stay."""
+    """Each element a few units in the last place up or down: what a stable algorithm may do.
+
+    The kinds for which that is no small change stay.
+    """
     if argument.dtype.name not in ("float32", "float64"):
         return argument
     direction = np.where(rng.random(argument.shape) < 0.5, -np.inf, np.inf)
-    return np.nextafter(argument, direction.astype(argument.dtype))
+    step = _MOVED_UNITS * (np.nextafter(argument, direction.astype(argument.dtype)) - argument)
+    return np.where(np.isfinite(step), argument + step, argument)
 
 
 def _as_wide(array: np.ndarray) -> np.ndarray:

@@ -90,10 +90,10 @@ def test_empty_results_match() -> None:
 
 def test_an_element_within_the_spread_of_the_peer_is_ill_conditioned() -> None:
     found, expected = np.float32([1.0, 2.0]), np.float32([1.003, 2.0])
-    # 0.003 <= 4 * 0.001; 0.003 > 4 * 0.0005 (the level is 0.0005 / sqrt(2), less).
-    wide = compare(found, expected, STRICT, np.array([0.001, 0.0]))
+    # 0.003 <= 2 * 0.002; 0.003 > 2 * 0.001 (the level is 0.001 / sqrt(2), less).
+    wide = compare(found, expected, STRICT, np.array([0.002, 0.0]))
     assert wide.matches and wide.ill_conditioned == 1
-    narrow = compare(found, expected, STRICT, np.array([0.0005, 0.0]))
+    narrow = compare(found, expected, STRICT, np.array([0.001, 0.0]))
     assert narrow.mismatches == 1 and narrow.ill_conditioned == 0
 
 
@@ -102,6 +102,8 @@ def test_spreads_excuse_neither_integers_nor_nan_nor_many_elements() -> None:
     integers = compare(np.int32([1, 2]), np.int32([1, 3]), STRICT, wide[0])
     assert integers.mismatches == 1
     assert compare(np.float32([np.nan, 2]), np.float32([1, 2]), STRICT, wide[0]).mismatches == 1
-    # One of two elements is more than one in a thousand: the spreads are not even asked for.
-    (half,) = compare_all([np.float32([1, 2])], [np.float32([1, 3])], STRICT, lambda: wide)
-    assert half.mismatches == 1
+    # 20 of 100 elements are more than one in a thousand: the spreads are not even asked for.
+    found, expected = np.zeros(100, np.float32), np.zeros(100, np.float32)
+    expected[:20] = 1
+    (many,) = compare_all([found], [expected], STRICT, lambda: [np.full(100, 100.0)])
+    assert many.mismatches == 20
