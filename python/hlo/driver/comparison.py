@@ -8,7 +8,7 @@ against their magnitude.
 
 Some elements have no digits to agree on: an optimizer that divides a gradient by its own size turns
 one that is zero but for rounding into a step of full length. The peer itself tells which: where its
-own result moves when its arguments change in the last bits (its spread), a difference of two
+own result moves when its arguments change in the last bits (its spread), a difference of a few
 spreads is a match, and the element is counted as ill-conditioned.
 """
 
@@ -32,7 +32,7 @@ _RELATIVE_TOLERANCE = {
 _NARROW_TOLERANCE = 0.125
 
 
-_SPREADS = 2.0
+_SPREADS = 4.0
 # More than this part of all elements is no accident of conditioning.
 _MOST_ILL_CONDITIONED = 1e-3
 _FEW_ELEMENTS = 8
