@@ -12,7 +12,6 @@ from hlo.passes.legalize.expand_dot import ExpandDot
 from hlo.passes.legalize.expand_einsum import ExpandEinsum
 from hlo.passes.legalize.expand_linear_algebra import ExpandLinearAlgebra
 from hlo.passes.legalize.expand_map import ExpandMap
-from hlo.passes.legalize.expand_multiply_high import ExpandMultiplyHigh
 from hlo.passes.legalize.expand_quantization import ExpandQuantization
 from hlo.passes.legalize.expand_ragged_dot import ExpandRaggedDot
 from hlo.passes.legalize.expand_rng import ExpandRng
@@ -48,7 +47,6 @@ PIPELINE: tuple[Pass, ...] = (
     # Ops with a general form that the ones above may have made.
     ExpandDot(),
     ExpandBroadcast(),
-    ExpandMultiplyHigh(),
     VerifyLegalized(),
 )
 """The passes of legalization, in order."""

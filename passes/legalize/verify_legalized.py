@@ -12,11 +12,11 @@ from hlo.passes.rewrite.tensor_types import has_static_shape, is_tensor
 from hlo.passes.rewrite.walk import malformed, operations, unsupported
 
 LEGAL_OPS: frozenset[str] = (
-    (ELEMENTWISE - {"hlo.mulhi", "hlo._asin_acos_kernel"})
+    ELEMENTWISE
     | {
         f"hlo.{name}"
         for name in """
-        bitcast_convert broadcast_in_dim concatenate constant convolution custom_call dot_general
+        bitcast_convert broadcast_in_dim concatenate constant convolution copy custom_call dot_general
         dynamic_slice dynamic_update_slice fft fusion gather iota optimization_barrier pad reduce
         reduce_window reshape reverse scatter select_and_scatter slice sort transpose
         case if while return

@@ -294,20 +294,6 @@ def test_scan(backward: str) -> None:
     assert_same(text, normal(0, (2, 5)), normal(1, (2,)))
 
 
-@pytest.mark.parametrize("element", ["i8", "ui8", "i32", "ui32", "i64", "ui64"])
-def test_multiply_high(element: str) -> None:
-    dtype = np.dtype(element.replace("ui", "uint") if element[0] == "u" else element.replace("i", "int"))
-    text = f"""
-    func.func @main(%a: tensor<6x{element}>, %b: tensor<6x{element}>) -> tensor<6x{element}> {{
-      %0 = "hlo.mulhi"(%a, %b) : (tensor<6x{element}>, tensor<6x{element}>) -> tensor<6x{element}>
-      return %0 : tensor<6x{element}>
-    }}"""
-    limits = np.iinfo(dtype)
-    a = np.asarray([limits.max, limits.min, limits.min, limits.max, 3, limits.max // 3], dtype)
-    b = np.asarray([limits.max, limits.min, limits.max, 2, 5, limits.max // 5], dtype)
-    assert_same(text, a, b)
-
-
 def test_dynamic_shapes_of_constants_become_static() -> None:
     text = """
     func.func @main(%x: tensor<6xf32>) -> tensor<?x?xf32> {

@@ -1,0 +1,89 @@
+"""Dot products whose operands or dimensions can be simpler."""
+
+from __future__ import annotations
+
+from hlo import ir
+from hlo.passes.rewrite.tensor_types import element_of, shape_of
+from hlo.passes.simplify.simplifier import RuleTable, Simplifier
+
+TABLE = RuleTable()
+_SIDES = ("lhs", "rhs")
+
+
+@TABLE.rule("dot_general")
+def dot_of_transpose(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """A transpose of an operand becomes part of the dimension numbers.
+
+    Needs the transpose to keep the order of the operand's free dimensions, which the result shows.
+    """
+    numbers = op.attributes["dot_dimension_numbers"]
+    operands = list(op.operands)
+    fields = {
+        side: [
+            list(getattr(numbers, f"{side}_batching_dimensions")),
+            list(getattr(numbers, f"{side}_contracting_dimensions")),
+        ]
+        for side in _SIDES
+    }
+    changed = False
+    for index, side in enumerate(_SIDES):
+        inner = s.producer(operands[index], "hlo.transpose")
+        if inner is None:
+            continue
+        permutation = ir.attributes.ints(inner, "permutation")
+        batching, contracting = fields[side]
+        free = [
+            permutation[d]
+            for d in range(len(permutation))
+            if d not in batching and d not in contracting
+        ]
+        if free != sorted(free):
+            continue
+        fields[side] = [[permutation[d] for d in batching], [permutation[d] for d in contracting]]
+        operands[index] = inner.operands[0]
+        changed = True
+    if not changed:
+        return None
+    attributes = {n: a for n, a in op.attributes.items() if n != "dot_dimension_numbers"}
+    return s.builder.dot_general(
+        operands[0],
+        operands[1],
+        batching=(fields["lhs"][0], fields["rhs"][0]),
+        contracting=(fields["lhs"][1], fields["rhs"][1]),
+        element=element_of(op.results[0]),
+        attributes=attributes,
+    )
+
+
+@TABLE.rule("dot_general")
+def dot_of_one_product(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """With one product to sum, or none but a factor each, the dot is a multiplication of broadcasts.
+
+    Needs contracting dimensions of size 1 and no algorithm; operands are converted to the result's type
+    first, which holds them. -0 may take the place of 0.
+    """
+    if "algorithm" in op.attributes:
+        return None
+    lhs, rhs = op.operands
+    numbers = op.attributes["dot_dimension_numbers"]
+    if any(shape_of(lhs)[d] != 1 for d in numbers.lhs_contracting_dimensions):
+        return None
+    result = op.results[0]
+    element, shape = element_of(result), shape_of(result)
+    b = s.builder
+    batch = len(numbers.lhs_batching_dimensions)
+    factors: list[ir.Value] = []
+    next_free = batch
+    for value, batching, contracting in (
+        (lhs, numbers.lhs_batching_dimensions, numbers.lhs_contracting_dimensions),
+        (rhs, numbers.rhs_batching_dimensions, numbers.rhs_contracting_dimensions),
+    ):
+        sizes = shape_of(value)
+        free = [d for d in range(len(sizes)) if d not in batching and d not in contracting]
+        arranged = b.transpose(value, [*batching, *free, *contracting])
+        arranged = b.reshape(arranged, [sizes[d] for d in (*batching, *free)])
+        placed = [*range(batch), *range(next_free, next_free + len(free))]
+        next_free += len(free)
+        wide = b.broadcast_in_dim(b.convert(arranged, element), shape, placed)
+        factors.append(wide)
+    return b.multiply(factors[0], factors[1])

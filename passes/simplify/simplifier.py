@@ -1,0 +1,169 @@
+"""Applies rules to ops until none fits: the worklist, and what rules may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from hlo import ir
+from hlo.passes.rewrite.builder import Builder
+from hlo.passes.rewrite.tensor_types import shape_of
+from hlo.passes.rewrite.walk import operations
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Replacement: TypeAlias = "ir.Value | Sequence[ir.Value] | None"
+Rule: TypeAlias = "Callable[[ir.Operation, Simplifier], Replacement]"
+
+_MOST_STEPS_PER_OP = 64
+
+
+class Simplifier:
+    """Runs rules over a module.
+
+    A rule gets an op and returns what its results become, or None when it does not apply. It builds ops
+    with `builder`, in front of the op. Ops that lose their uses stay in place until the end, so that no
+    handle of an op becomes invalid on the way.
+    """
+
+    def __init__(self, rules: Mapping[str, Sequence[Rule]]) -> None:
+        self._rules = rules
+        self._dead: set[ir.Operation] = set()
+        self._constants: dict[ir.Value, Array | None] = {}
+        self._pending: list[ir.Operation] = []
+        self._queued: set[ir.Operation] = set()
+        self.builder: Builder
+
+    def run(self, module: ir.Module) -> bool:
+        """Visits every op, and again the ops around each change. Returns whether anything changed."""
+        initial = operations(module)
+        initial.reverse()
+        self._pending = initial
+        self._queued = set(initial)
+        budget = _MOST_STEPS_PER_OP * max(len(initial), 16)
+        changed = False
+        while self._pending and budget:
+            op = self._pending.pop()
+            self._queued.discard(op)
+            if op in self._dead:
+                continue
+            rules = self._rules.get(op.name)
+            if rules is None:
+                continue
+            budget -= 1
+            for rule in rules:
+                if self._apply(rule, op):
+                    changed = True
+                    break
+        return changed
+
+    def _apply(self, rule: Rule, op: ir.Operation) -> bool:
+        self.builder = Builder.before(op)
+        replacement = rule(op, self)
+        if replacement is None:
+            return False
+        values = [replacement] if isinstance(replacement, ir.Value) else list(replacement)
+        users: list[ir.Operation] = []
+        for result, value in zip(op.results, values, strict=True):
+            users += [use.owner.operation for use in result.uses]
+            result.replace_all_uses_with(value)
+        self._dead.add(op)
+        # Producers come off the stack before their users.
+        self._push(users)
+        self._push(reversed(self.builder.created))
+        return True
+
+    def _push(self, ops: Sequence[ir.Operation] | Any) -> None:
+        for op in ops:
+            if op not in self._queued and op not in self._dead:
+                self._queued.add(op)
+                self._pending.append(op)
+
+    def revisit(self, op: ir.Operation) -> None:
+        """Has an op that a rule changed in place, or moved, visited again."""
+        self._push([op])
+
+    # ---- What rules ask ----
+    def producer(self, value: ir.Value, *names: str) -> ir.Operation | None:
+        """The op that computes a value, if it has one of these names."""
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            return None
+        op = owner.operation
+        return op if not names or op.name in names else None
+
+    def constant(self, value: ir.Value) -> Array | None:
+        """The elements of a constant; a splat is one element broadcast."""
+        if value in self._constants:
+            return self._constants[value]
+        op = self.producer(value, "hlo.constant")
+        found = None
+        if op is not None:
+            try:
+                found = ir.constants.to_numpy(op.attributes["value"])
+            except TypeError:
+                found = None  # an element type that NumPy cannot hold
+            self._constants[value] = found
+        return found
+
+    def splat(self, value: ir.Value) -> Any | None:
+        """The number that a constant repeats, as a NumPy scalar."""
+        found = self.constant(value)
+        if found is None or found.size == 0:
+            return None
+        if found.size > 1 and any(s for s, n in zip(found.strides, found.shape, strict=True) if n > 1):
+            return None
+        return found[(0,) * found.ndim]
+
+    def has_one_use(self, value: ir.Value) -> bool:
+        """Whether exactly one operand of the program reads a value."""
+        count = 0
+        for use in value.uses:
+            if use.owner.operation not in self._dead:
+                count += 1
+                if count > 1:
+                    return False
+        return count == 1
+
+    def constant_of(self, array: Array, like: ir.Value) -> ir.Value:
+        """A constant with `like`'s element type."""
+        kind = ir.RankedTensorType(like.type)
+        attribute = ir.constants.from_numpy(array, kind.element_type)
+        return self.builder.one("constant", [], attribute.type, {"value": attribute})
+
+    def splat_of(self, number: Any, like: ir.Value) -> ir.Value:
+        """A constant of `like`'s type that repeats a NumPy scalar."""
+        dtype = ir.types.to_dtype(ir.RankedTensorType(like.type).element_type)
+        return self.constant_of(np.broadcast_to(np.asarray(number, dtype), shape_of(like)), like)
+
+
+class RuleTable:
+    """Rules by the name of the op they apply to, in the order they were added."""
+
+    def __init__(self) -> None:
+        self._rules: dict[str, list[Rule]] = {}
+
+    def rule(self, *names: str) -> Callable[[Rule], Rule]:
+        """A decorator that adds a rule for ops of these names, given without prefix."""
+
+        def add(function: Rule) -> Rule:
+            for name in names:
+                self._rules.setdefault(f"hlo.{name}", []).append(function)
+            return function
+
+        return add
+
+    @property
+    def rules(self) -> Mapping[str, Sequence[Rule]]:
+        """The table."""
+        return self._rules
+
+
+def merge(*tables: RuleTable) -> dict[str, list[Rule]]:
+    """One table of several; rules of earlier tables are tried first."""
+    merged: dict[str, list[Rule]] = {}
+    for table in tables:
+        for name, rules in table.rules.items():
+            merged.setdefault(name, []).extend(rules)
+    return merged

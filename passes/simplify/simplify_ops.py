@@ -1,0 +1,71 @@
+"""Applies the rules of simplification to every op."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hlo import ir
+from hlo.passes.base import Pass
+from hlo.passes.simplify.dead_code import erase_dead_ops
+from hlo.passes.simplify.rules import (
+    arithmetic,
+    contraction,
+    control_flow,
+    fast,
+    folding,
+    indexing,
+    reduction,
+    selection,
+    shapes,
+    slicing,
+)
+from hlo.passes.simplify.simplifier import Simplifier, merge
+
+_STRICT = merge(
+    folding.TABLE,
+    arithmetic.TABLE,
+    selection.TABLE,
+    shapes.TABLE,
+    slicing.TABLE,
+    indexing.TABLE,
+    reduction.TABLE,
+    contraction.TABLE,
+    control_flow.TABLE,
+)
+_FAST = merge(
+    folding.TABLE,
+    arithmetic.TABLE,
+    fast.TABLE,
+    selection.TABLE,
+    shapes.TABLE,
+    slicing.TABLE,
+    indexing.TABLE,
+    reduction.TABLE,
+    contraction.TABLE,
+    control_flow.TABLE,
+)
+
+
+@dataclass(frozen=True)
+class SimplifyOps(Pass):
+    """Rewrites ops by identities until none applies, then erases what nothing uses.
+
+    Results stay the same for every input, special values included; `fast` adds rules that round
+    differently, or take floats to be finite.
+
+        %0 = hlo.constant dense<1.0> : tensor<f32>
+        %1 = hlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<8xf32>
+        %2 = hlo.multiply %x, %1 : tensor<8xf32>
+      ==>
+        %x
+
+    Attributes:
+        fast: use the rules that change rounding too.
+    """
+
+    fast: bool = False
+
+    def run(self, module: ir.Module) -> bool:
+        """One worklist over the module."""
+        changed = Simplifier(_FAST if self.fast else _STRICT).run(module)
+        return erase_dead_ops(module) or changed
