@@ -32,10 +32,6 @@ class KnobError(CompileError):
     """An environment variable whose value does not fit its type."""
 
 
-def _default_cache_dir() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "hlo"
-
-
 @dataclasses.dataclass(frozen=True)
 class Knobs:
     """The values in force. Field `threads` is the variable `HLO_THREADS`, and so on.
@@ -43,21 +39,12 @@ class Knobs:
     Attributes:
         threads: threads of an executable that does not say; 0 means one for each CPU the process
             may use.
-        cache: keep compiled kernels on disk.
-        cache_dir: where they are kept.
-        vendor: call vendor libraries for large dots; off generates code for all of them.
-        fast_math: allow rewrites that change results by more than rounding, by default for every
-            compilation.
-        dump_dir: write the program after every phase, and each kernel, into this folder.
+        dump_dir: write the program after each phase into a folder of its name in this folder.
         verify_each: run the verifier after every pass of `hlo.compile`.
         timing: print the seconds of each stage of every compilation on standard error.
     """
 
     threads: int = 0
-    cache: bool = True
-    cache_dir: Path = dataclasses.field(default_factory=_default_cache_dir)
-    vendor: bool = True
-    fast_math: bool = False
     dump_dir: Path | None = None
     verify_each: bool = False
     timing: bool = False

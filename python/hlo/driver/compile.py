@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from hlo import ir
+from hlo import ir, knobs
 from hlo.diagnostics import CompileError, UnsupportedError
+from hlo.driver.compilation_report import report
 from hlo.driver.late_phases import is_late, signature_of, text_of_host
 from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
@@ -154,7 +155,9 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled:
             objects, _signature(host), arena_bytes=arena.bytes, constants=[_stored(c) for c in host.constants],
             threads=chosen.threads, name=_name_of(module),
         )  # fmt: skip
-    return Compiled(original, host, placed, arena, executable, watch, chosen)
+    compiled = Compiled(original, host, placed, arena, executable, watch, chosen)
+    report(_name_of(module), compiled.stage_seconds, compiled.as_text)
+    return compiled
 
 
 def _chosen(options: dict[str, Any]) -> Options:
@@ -162,6 +165,9 @@ def _chosen(options: dict[str, Any]) -> Options:
     unknown = [name for name in options if name not in known]
     if unknown:
         raise CompileError(f"unknown option {unknown[0]!r}; the options are: {', '.join(known)}")
+    defaults = knobs.current()
+    options.setdefault("threads", defaults.threads)
+    options.setdefault("verify", defaults.verify_each)
     return Options(**options)
 
 
