@@ -50,5 +50,9 @@ format: setup
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CLANG_FORMAT_SOURCES)
 
+docs: setup
+	$(BIN)/python docs/generate_dialect.py
+	$(BIN)/python -m hlo.driver.pass_listing > docs/passes.md
+
 clean:
 	rm -rf build $(VENV)

@@ -1,4 +1,4 @@
-"""What a compilation leaves behind when the environment asks for it: its stage times, its phases."""
+"""What a compilation leaves when the environment asks for it: its stage times, its phases."""
 
 from __future__ import annotations
 
