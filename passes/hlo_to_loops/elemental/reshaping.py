@@ -7,8 +7,16 @@ from collections.abc import Callable
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.builder import Value
-from hlo.passes.hlo_to_loops.conditions import ALWAYS, Condition, both, guarded, in_range, is_zero, less_than
-from hlo.passes.hlo_to_loops.element_types import element_type
+from hlo.passes.hlo_to_loops.conditions import (
+    ALWAYS,
+    Condition,
+    both,
+    guarded,
+    in_range,
+    is_zero,
+    less_than,
+)
+from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizable, elemental
 from hlo.passes.hlo_to_loops.graph import Node
 
@@ -63,7 +71,9 @@ def reverse(em: Emitter, node: Node, _: int, position: Position) -> Value:
 @elemental("iota")
 def iota(em: Emitter, node: Node, _: int, position: Position) -> Value:
     tensor = node.results[0]
-    return em.index_value(em.dims(position, tensor.shape)[node.attributes["iota_dimension"]], tensor.type)
+    return em.index_value(
+        em.dims(position, tensor.shape)[node.attributes["iota_dimension"]], tensor.type
+    )
 
 
 @elemental("concatenate")
@@ -72,7 +82,9 @@ def concatenate(em: Emitter, node: Node, _: int, position: Position) -> Value:
     dims = em.dims(position, node.results[0].shape)
     index = dims[axis]
     low, high = index.bounds(em.extents)
-    pieces: list[tuple[int, int]] = []  # (operand, where it starts) of the operands that can be reached
+    pieces: list[
+        tuple[int, int]
+    ] = []  # (operand, where it starts) of the operands that can be reached
     start = 0
     for k, operand in enumerate(node.operands):
         end = start + operand.shape[axis]
@@ -115,7 +127,11 @@ def pad(em: Emitter, node: Node, _: int, position: Position) -> Value:
     dims = em.dims(position, node.results[0].shape)
     condition, source = ALWAYS, list[Affine]()
     for i, size, low, gap in zip(
-        dims, operand.shape, attributes["edge_padding_low"], attributes["interior_padding"], strict=True
+        dims,
+        operand.shape,
+        attributes["edge_padding_low"],
+        attributes["interior_padding"],
+        strict=True,
     ):
         held, index = unpadded(em, i + -low, size, gap + 1)
         condition = both(em, condition, held)
@@ -125,7 +141,9 @@ def pad(em: Emitter, node: Node, _: int, position: Position) -> Value:
         named = [em.bounded(i, size) for i, size in zip(source, operand.shape, strict=True)]
         return [em.element(operand, Position.of_dims(named))]
 
-    return guarded(em, condition, [operand.type], inside, lambda: [em.element(filler, Position.of_dims(()))])[0]
+    return guarded(
+        em, condition, [operand.type], inside, lambda: [em.element(filler, Position.of_dims(()))]
+    )[0]
 
 
 def unpadded(em: Emitter, index: Affine, size: int, step: int) -> tuple[Condition, Affine]:
@@ -144,9 +162,14 @@ def unpadded(em: Emitter, index: Affine, size: int, step: int) -> tuple[Conditio
         with b.width(0):
             name, by = em.index(index), b.index(step)
             quotient_name = b.op(f"arith.floordivsi {name}, {by} : index")
-            remainder_name = b.op(f"arith.subi {name}, {b.op(f'arith.muli {quotient_name}, {by} : index')} : index")
+            remainder_name = b.op(
+                f"arith.subi {name}, {b.op(f'arith.muli {quotient_name}, {by} : index')} : index"
+            )
         # Out of range the quotient is anything; it is used only where the condition holds.
-        quotient, remainder = em.name_index(quotient_name, size), em.name_index(remainder_name, step)
+        quotient, remainder = (
+            em.name_index(quotient_name, size),
+            em.name_index(remainder_name, step),
+        )
         if size == 1:
             quotient = ZERO
     return both(em, held, is_zero(em, remainder)), quotient
@@ -170,50 +193,71 @@ def _bits_type(bits: int) -> str:
 
 def _bits_of(em: Emitter, value: Value, bits: int) -> Value:
     """The bit pattern of a value, as an unsigned integer of its width."""
-    return elementwise.EMITTERS["bitcast_convert"](em.b, [value], element_type(_bits_type(bits)), {})
+    return elementwise.EMITTERS["bitcast_convert"](
+        em.b, [value], element_type(_bits_type(bits)), {}
+    )
 
 
 def _join_bits(em: Emitter, node: Node, dims: tuple[Affine, ...]) -> Value:
     """Narrow elements of a minor dimension make one wide element, the first its low bits."""
     operand, result = node.operands[0], node.results[0]
-    narrow, b = operand.type.bits, em.b
-    if result.type.is_complex or operand.type.is_complex:
-        raise _complex_bitcast(node)
-    wide = element_type(_bits_type(result.type.bits))
+    parts = [
+        em.element(operand, Position.of_dims((*dims, Affine((), k))))
+        for k in range(operand.shape[-1])
+    ]
+    if not result.type.is_complex:
+        return _joined(em, parts, result.type)
+    halves = [_joined(em, _halves(part), result.type.part_type) for part in parts]
+    return Value(result.type, (halves[0].name, halves[1].name), em.b.lanes)
+
+
+def _halves(value: Value) -> list[Value]:
+    """The real and the imaginary part."""
+    return [Value(value.type.part_type, (part,), value.lanes) for part in value.parts]
+
+
+def _joined(em: Emitter, parts: list[Value], to: ElementType) -> Value:
+    narrow, wide, b = parts[0].type.bits, element_type(_bits_type(to.bits)), em.b
     total: Value | None = None
-    for k in range(operand.shape[-1]):
-        part = _bits_of(em, em.element(operand, Position.of_dims((*dims, Affine((), k)))), narrow)
-        part = elementwise.convert(b, part, wide)
+    for k, part in enumerate(parts):
+        widened = elementwise.convert(b, _bits_of(em, part, narrow), wide)
         if k:
             amount = elementwise.constant(b, wide, k * narrow)
-            part = elementwise.EMITTERS["shift_left"](b, [part, amount], wide, {})
-        total = part if total is None else elementwise.EMITTERS["or"](b, [total, part], wide, {})
+            widened = elementwise.EMITTERS["shift_left"](b, [widened, amount], wide, {})
+        if total is not None:
+            widened = elementwise.EMITTERS["or"](b, [total, widened], wide, {})
+        total = widened
     assert total is not None
-    return elementwise.EMITTERS["bitcast_convert"](b, [total], result.type, {})
-
-
-def _complex_bitcast(node: Node) -> Exception:
-    from hlo.diagnostics import UnsupportedError
-
-    return UnsupportedError(
-        "bitcast between complex and a type of another width is not defined by the specification",
-        op="hlo.bitcast_convert", location=node.location,
-    )  # fmt: skip
+    return elementwise.EMITTERS["bitcast_convert"](b, [total], to, {})
 
 
 def _split_bits(em: Emitter, node: Node, dims: tuple[Affine, ...]) -> Value:
     """One wide element gives narrow ones along a new minor dimension, its low bits the first."""
     operand, result = node.operands[0], node.results[0]
-    narrow, b = result.type.bits, em.b
-    if result.type.is_complex or operand.type.is_complex:
-        raise _complex_bitcast(node)
-    wide = element_type(_bits_type(operand.type.bits))
-    value = _bits_of(em, em.element(operand, Position.of_dims(dims[:-1])), operand.type.bits)
-    position = em.index_value(dims[-1], wide)
-    amount = elementwise.EMITTERS["multiply"](b, [position, elementwise.constant(b, wide, narrow)], wide, {})
-    shifted = elementwise.EMITTERS["shift_right_logical"](b, [value, amount], wide, {})
-    low = elementwise.convert(b, shifted, element_type(_bits_type(narrow)))
+    b, value = em.b, em.element(operand, Position.of_dims(dims[:-1]))
+    if not result.type.is_complex:
+        position = em.index_value(dims[-1], element_type(_bits_type(operand.type.bits)))
+        return _part(em, value, position, result.type)
+    position = em.index_value(dims[-1], element_type(_bits_type(operand.type.part_type.bits)))
+    zero = elementwise.constant(b, position.type, 0)
+    first = elementwise.EMITTERS["compare"](
+        b, [position, zero], element_type("i1"), {"comparison_direction": "EQ"}
+    )
+    half = elementwise.EMITTERS["select"](b, [first, *_halves(value)], operand.type.part_type, {})
+    to = result.type.part_type
+    parts = [_part(em, half, elementwise.constant(b, position.type, k), to) for k in range(2)]
+    return Value(result.type, (parts[0].name, parts[1].name), b.lanes)
+
+
+def _part(em: Emitter, value: Value, position: Value, to: ElementType) -> Value:
+    """Bits `position * width` and up of a value, as an element of type `to`."""
+    b, wide, narrow = em.b, position.type, to.bits
+    width = elementwise.constant(b, wide, narrow)
+    amount = elementwise.EMITTERS["multiply"](b, [position, width], wide, {})
+    pattern = _bits_of(em, value, value.type.bits)
+    shifted = elementwise.EMITTERS["shift_right_logical"](b, [pattern, amount], wide, {})
     if narrow == 1:
-        bit = elementwise.EMITTERS["and"](b, [shifted, elementwise.constant(b, wide, 1)], wide, {})
-        low = elementwise.convert(b, bit, element_type("i1"))
-    return elementwise.EMITTERS["bitcast_convert"](b, [low], result.type, {})
+        one = elementwise.constant(b, wide, 1)
+        shifted = elementwise.EMITTERS["and"](b, [shifted, one], wide, {})
+    low = elementwise.convert(b, shifted, element_type(_bits_type(narrow)))
+    return elementwise.EMITTERS["bitcast_convert"](b, [low], to, {})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.elementwise.numeric import (
     Bits,
@@ -169,7 +171,8 @@ def reduce_precision(x: Real, type_: ElementType, exponent_bits: int, mantissa_b
     """Rounds to a format of fewer bits and back: past its range to infinity, below its normal
     numbers to zero.
 
-    The steps are XLA's, on the bits of `type_` itself.
+    The steps are XLA's, on the bits of `type_` itself. A format without mantissa bits has no NaN:
+    there it becomes infinity.
     """
     pattern, sign_position = pattern_of(x, type_)
     format_ = type_.format
@@ -189,4 +192,4 @@ def reduce_precision(x: Real, type_: ElementType, exponent_bits: int, mantissa_b
         value = (exponent > top).bits(field, value)
         value = (exponent <= bottom).bits(0, value)
     result = from_pattern(value | sign, type_)
-    return x.is_nan().real(x, result)
+    return x.is_nan().real(x if mantissa_bits > 0 else math.inf, result)

@@ -17,16 +17,14 @@ def convert(b: Builder, value: Value, to: ElementType) -> Value:
     """`value` as element type `to`, by the rules of the StableHLO specification and of XLA where it
     leaves a choice.
 
-    Complex to real drops the imaginary part; to bool means "is not zero"; integers wrap among
+    Complex to any other type drops the imaginary part; to bool means "is not zero"; integers wrap
+    among
     themselves; a float goes to an integer type toward zero, saturated, NaN to 0; every rounding is
     to nearest even, once.
     """
     source = value.type
     if source == to:
         return value
-    if source.is_complex and to.kind is Kind.BOOL:
-        re, im = storage.pair(b, value)
-        return storage.value_of(to, re.ne(0.0) | im.ne(0.0))
     if to.is_complex:
         return _to_complex(b, value, to)
     if source.is_complex:
