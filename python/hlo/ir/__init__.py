@@ -1,7 +1,7 @@
 """MLIR as the rest of the package sees it: the only package that imports ``mlir``.
 
-Re-exports ``mlir.ir`` and ``mlir.passmanager``, registers the `hlo` dialect, and reports what MLIR finds
-wrong as `hlo.diagnostics` errors with the place in the source.
+Re-exports ``mlir.ir`` and ``mlir.passmanager``, registers the `hlo` dialect, and reports what MLIR
+finds wrong as `hlo.diagnostics` errors with the place in the source.
 
 `make_context` gives a context in which `hlo` and every upstream dialect can be used. Attributes of
 the dialect come out of operations as instances of the classes of `hlo.ir.attributes`.
@@ -10,8 +10,8 @@ the dialect come out of operations as instances of the classes of `hlo.ir.attrib
 from __future__ import annotations
 
 from mlir._mlir_libs import _mlir
-from mlir.ir import *  # noqa: F403
-from mlir.ir import MLIRError as MLIRError
+from mlir.ir import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
+from mlir.ir import MLIRError as MLIRError  # pyright: ignore[reportAttributeAccessIssue]
 from mlir.passmanager import PassManager as PassManager
 
 from hlo.ir import attributes as attributes

@@ -1,25 +1,52 @@
 """Attributes of the dialect: their classes, and typed access to those of an operation.
 
-The classes hold lists of dimensions as tuples. Each has a class method ``get`` that takes the fields by
-StableHLO's names and `context`, by default the current one.
+The classes hold lists of dimensions as tuples. Each has a class method ``get`` that takes the
+fields by StableHLO's names and `context`, by default the current one.
 """
 
 from __future__ import annotations
 
 from mlir import ir
 
-from hlo_native._dialect import Bounds as Bounds
-from hlo_native._dialect import ChannelHandle as ChannelHandle
-from hlo_native._dialect import ConvDimensionNumbers as ConvDimensionNumbers
-from hlo_native._dialect import DotAlgorithm as DotAlgorithm
-from hlo_native._dialect import DotDimensionNumbers as DotDimensionNumbers
-from hlo_native._dialect import GatherDimensionNumbers as GatherDimensionNumbers
-from hlo_native._dialect import Layout as Layout
-from hlo_native._dialect import OutputOperandAlias as OutputOperandAlias
-from hlo_native._dialect import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
-from hlo_native._dialect import ResultAccuracy as ResultAccuracy
-from hlo_native._dialect import ScatterDimensionNumbers as ScatterDimensionNumbers
-from hlo_native._dialect import enum_value, ints_of
+from hlo_native._dialect import (
+    Bounds,
+    ChannelHandle,
+    ConvDimensionNumbers,
+    DotAlgorithm,
+    DotDimensionNumbers,
+    GatherDimensionNumbers,
+    Layout,
+    OutputOperandAlias,
+    RaggedDotDimensionNumbers,
+    ResultAccuracy,
+    ScatterDimensionNumbers,
+    enum_value,
+    ints_of,
+)
+
+__all__ = [
+    "Bounds",
+    "ChannelHandle",
+    "ConvDimensionNumbers",
+    "DotAlgorithm",
+    "DotDimensionNumbers",
+    "GatherDimensionNumbers",
+    "Layout",
+    "Op",
+    "OutputOperandAlias",
+    "RaggedDotDimensionNumbers",
+    "ResultAccuracy",
+    "ScatterDimensionNumbers",
+    "boolean",
+    "enum",
+    "enum_word",
+    "enums",
+    "integer",
+    "ints",
+    "layout_of",
+    "pairs",
+    "string",
+]
 
 Op = ir.Operation | ir.OpView
 
@@ -39,7 +66,9 @@ def ints(op: Op, name: str, default: tuple[int, ...] | None = None) -> tuple[int
     return default
 
 
-def pairs(op: Op, name: str, default: tuple[tuple[int, int], ...] | None = None) -> tuple[tuple[int, int], ...]:
+def pairs(
+    op: Op, name: str, default: tuple[tuple[int, int], ...] | None = None
+) -> tuple[tuple[int, int], ...]:
     """A matrix of two columns, such as padding.
 
     Raises:
@@ -121,7 +150,9 @@ def enum_word(attribute: ir.Attribute) -> str:
 
 
 def enums(op: Op, name: str) -> tuple[str, ...]:
-    """The words of a list of enumeration attributes, such as ``precision_config``; none when absent."""
+    """The words of a list of enumeration attributes, such as ``precision_config``; none when
+    absent.
+    """
     attributes = op.attributes
     if name not in attributes:
         return ()

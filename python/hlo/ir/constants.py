@@ -42,7 +42,7 @@ def is_splat(attribute: ir.Attribute) -> bool:
 
 
 def splat_value(attribute: ir.Attribute) -> Any | None:
-    """The one element that a constant repeats, as a NumPy scalar; None if its elements may differ."""
+    """The one element that a constant repeats, as a NumPy scalar; None if elements may differ."""
     if not (isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat):
         return None
     found = _dialect.constant_bytes(attribute)
@@ -56,8 +56,8 @@ def from_numpy(
 ) -> ir.DenseElementsAttr:
     """A dense constant of an array's elements.
 
-    An array that is one element broadcast (`numpy.broadcast_to`, `numpy.full` of one element) becomes
-    a splat, as does one whose elements are the same bits.
+    An array that is one element broadcast (`numpy.broadcast_to`) becomes a splat, as does one whose
+    elements are the same bits.
 
     Args:
         array: elements of the dtype that stands for `element_type`; any layout.
@@ -95,7 +95,9 @@ def _repeated_element(array: Array) -> Array | None:
     if not any(array.strides):
         return first
     # Most arrays differ early: look at a few elements before all of them.
-    flat = array.reshape(-1) if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(-1)
+    flat = (
+        array.reshape(-1) if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(-1)
+    )
     rows = flat.view(np.uint8).reshape(flat.size, -1)
     if not (rows[:64] == rows[0]).all() or not (rows[-1] == rows[0]).all():
         return None

@@ -11,8 +11,8 @@ def make_context() -> ir.Context:
     """A context with the `hlo` dialect loaded and all upstream dialects at hand.
 
     It does not use threads: programs are compiled on threads of ours, one context each. Attributes
-    of unknown dialects (``mhlo.num_replicas``, ``jax.buffer_donor``) are kept; operations of unknown
-    dialects parse too, and `parse_module` and `verify` reject them.
+    of unknown dialects (``mhlo.num_replicas``, ``jax.buffer_donor``) are kept; operations of
+    unknown dialects parse too, and `parse_module` and `verify` reject them.
     """
     context = ir.Context()
     context.enable_multithreading(False)

@@ -47,8 +47,8 @@ _NAMES: dict[np.dtype[Any], str] = {dtype: name for name, dtype in _DTYPES.items
 def to_dtype(element_type: ir.Type | str) -> np.dtype[Any]:
     """The NumPy dtype of an element type, given as a type or by its name in the assembly.
 
-    Types narrower than a byte have ml_dtypes' dtypes, which take a byte an element. A quantized type
-    has the dtype of what it stores; ``index`` is int64.
+    Types narrower than a byte have ml_dtypes' dtypes, which take a byte an element. A quantized
+    type has the dtype of what it stores; ``index`` is int64.
 
     Raises:
         TypeError: there is no such dtype.
