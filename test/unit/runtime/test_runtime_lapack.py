@@ -157,13 +157,11 @@ def test_trsm(letter: str, flags: str) -> None:
 
 
 @pytest.mark.parametrize("letter", LETTERS)
-@pytest.mark.parametrize("batch", BATCHES)
-@pytest.mark.parametrize("shape", [(4, 4), (6, 3), (3, 6), (33, 20)])
-def test_getrf_geqrf_geqp3_and_reflectors(
-    letter: str, batch: tuple[int, ...], shape: tuple[int, int]
-) -> None:
-    a = random(letter, *batch, *shape)
-    m, n = shape
+@pytest.mark.parametrize("full_shape", [(3, 6, 4), (3, 6), (0, 4, 4), (33, 20)])
+def test_getrf_geqrf_geqp3_and_reflectors(letter: str, full_shape: tuple[int, ...]) -> None:
+    a = random(letter, *full_shape)
+    *leading, m, n = full_shape
+    batch = tuple(leading)
     k = min(m, n)
     matrix, vector = (a.shape, a.dtype.str), ((*batch, k), a.dtype.str)
     pivots = ((*batch, k), "i4")
