@@ -97,7 +97,7 @@ def real(letter: str) -> str:
     return {"s": "f4", "d": "f8", "c": "f4", "z": "f8"}[letter]
 
 
-def compare(  # noqa: PLR0917
+def compare(
     letter: str,
     name: str,
     operands: Sequence[Array],
