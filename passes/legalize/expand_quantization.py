@@ -57,10 +57,11 @@ class ExpandQuantization(Pass):
         """Reads all quantized types first, for they go as ops are replaced."""
         if not _has_quantized(module):
             return False
-        real: set[ir.Operation] = set()  # in regions that compute on real numbers
+        # Results of ops in regions that compute on real numbers. (The hash of an op changes with it.)
+        real: set[ir.Value] = set()
         for quantized in [_Quantized(op) for op in operations(module)]:
-            if quantized.is_quantized and quantized.op not in real:
-                real.update(quantized.expand())
+            if quantized.is_quantized and not any(r in real for r in quantized.op.results):
+                real.update(value for op in quantized.expand() for value in op.results)
         for function in functions(module).values():
             _expand_signature(function)
         return True

@@ -29,55 +29,65 @@ class Simplifier:
 
     def __init__(self, rules: Mapping[str, Sequence[Rule]]) -> None:
         self._rules = rules
-        self._dead: set[ir.Operation] = set()
+        # Ops are known by their first result: the hash of an op changes with its operands.
+        self._dead: set[ir.Value] = set()
         self._constants: dict[ir.Value, Array | None] = {}
         self._pending: list[ir.Operation] = []
-        self._queued: set[ir.Operation] = set()
-        self.builder: Builder
+        self._queued: set[ir.Value] = set()
+        self._op: ir.Operation
+        self._builder: Builder | None = None
 
     def run(self, module: ir.Module) -> bool:
         """Visits every op, and again the ops around each change. Returns whether anything changed."""
-        initial = operations(module)
+        initial = [op for op in operations(module) if op.name in self._rules]
         initial.reverse()
         self._pending = initial
-        self._queued = set(initial)
+        self._queued = {op.results[0] for op in initial}
         budget = _MOST_STEPS_PER_OP * max(len(initial), 16)
         changed = False
         while self._pending and budget:
             op = self._pending.pop()
-            self._queued.discard(op)
-            if op in self._dead:
+            key = op.results[0]
+            self._queued.discard(key)
+            if key in self._dead:
                 continue
-            rules = self._rules.get(op.name)
-            if rules is None:
-                continue
+            rules = self._rules[op.name]
             budget -= 1
+            self._op, self._builder = op, None
             for rule in rules:
-                if self._apply(rule, op):
+                replacement = rule(op, self)
+                if replacement is not None:
+                    self._replace(op, replacement)
                     changed = True
                     break
         return changed
 
-    def _apply(self, rule: Rule, op: ir.Operation) -> bool:
-        self.builder = Builder.before(op)
-        replacement = rule(op, self)
-        if replacement is None:
-            return False
+    @property
+    def builder(self) -> Builder:
+        """Builds in front of the op that a rule looks at."""
+        if self._builder is None:
+            self._builder = Builder.before(self._op)
+        return self._builder
+
+    def _replace(self, op: ir.Operation, replacement: ir.Value | Sequence[ir.Value]) -> None:
         values = [replacement] if isinstance(replacement, ir.Value) else list(replacement)
         users: list[ir.Operation] = []
         for result, value in zip(op.results, values, strict=True):
             users += [use.owner.operation for use in result.uses]
             result.replace_all_uses_with(value)
-        self._dead.add(op)
+        self._dead.add(op.results[0])
         # Producers come off the stack before their users.
         self._push(users)
-        self._push(reversed(self.builder.created))
-        return True
+        if self._builder is not None:
+            self._push(reversed(self._builder.created))
 
     def _push(self, ops: Sequence[ir.Operation] | Any) -> None:
         for op in ops:
-            if op not in self._queued and op not in self._dead:
-                self._queued.add(op)
+            if op.name not in self._rules:
+                continue
+            key = op.results[0]
+            if key not in self._queued and key not in self._dead:
+                self._queued.add(key)
                 self._pending.append(op)
 
     def revisit(self, op: ir.Operation) -> None:
@@ -120,7 +130,8 @@ class Simplifier:
         """Whether exactly one operand of the program reads a value."""
         count = 0
         for use in value.uses:
-            if use.owner.operation not in self._dead:
+            results = use.owner.results
+            if not len(results) or results[0] not in self._dead:
                 count += 1
                 if count > 1:
                     return False
