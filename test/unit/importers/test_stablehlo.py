@@ -175,6 +175,11 @@ def test_shardy_annotations_are_taken_out() -> None:
         (b"\xff\xfe\x00", ParseError),
         (Path("/no/such/program.mlir"), ParseError),
         (
+            "func.func @f() { %0 = stablehlo.constant dense<-1.0e400> : tensor<f6E2M3FN> }",
+            ParseError,
+        ),
+        ("func.func @f() { %0 = hlo.constant dense<1.0e+400> : tensor<f4E2M1FN> }", ParseError),
+        (
             "func.func @main(%a: tensor<2xf32>, %b: tensor<3xf32>) -> tensor<2xf32> {\n"
             '  %0 = "stablehlo.add"(%a, %b) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>\n'
             "  return %0 : tensor<2xf32>\n}",
