@@ -71,19 +71,17 @@ public:
     threads = std::min({threads, maxThreads, static_cast<int>(std::min<int64_t>((n + grain - 1) / grain, maxThreads))});
     threads = std::min(threads, grow(threads - 1) + 1);
     keepWorkersOffCaller();
-    job = Job{kernel, args, n, grain, threads};
+    job = Job{kernel, args, n, grain, threads, n / threads, n % threads};
+    const uint32_t id = epoch.load(std::memory_order_relaxed) + 1;
     for (int i = 0; i < threads; ++i)
-      cursors[i].next.store(shareBegin(i), std::memory_order_relaxed);
-    active.store(threads - 1, std::memory_order_relaxed);
-    // The low byte tells each worker whether it takes part before it reads anything else: one that does not may come
-    // late, when the next job is being written.
-    const uint32_t word =
-        (((epoch.load(std::memory_order_relaxed) >> 8) + 1) << 8) | static_cast<uint32_t>(threads - 1);
-    epoch.store(word, std::memory_order_seq_cst);
+      cursors[i].next.store(job.shareBegin(i), std::memory_order_relaxed);
+    for (int i = 1; i < threads; ++i)
+      tickets[i].value.store(ticket(id, Invited), std::memory_order_relaxed);
+    epoch.store(id, std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_seq_cst) > 0)
       futexWakeAll(epoch);
     work(0);
-    waitForWorkers();
+    waitForWorkers(id, threads);
     occupied.store(false, std::memory_order_release);
     return true;
   }
@@ -95,6 +93,9 @@ private:
     int64_t n;
     int64_t grain;
     int threads;
+    int64_t share, rest; // n / threads and n % threads
+
+    int64_t shareBegin(int i) const { return share * i + std::min<int64_t>(i, rest); }
   };
   struct alignas(64) Cursor {
     std::atomic<int64_t> next{0};
@@ -104,7 +105,14 @@ private:
     int cpu;
   };
 
-  int64_t shareBegin(int i) const { return static_cast<int64_t>(static_cast<__int128>(job.n) * i / job.threads); }
+  // What becomes of one worker's part in one job. A worker reads the job only once it has accepted, and the caller
+  // withdraws the invitation of whoever has not by the time all work is taken: a worker that is asleep or off its
+  // processor never holds up a job.
+  enum TicketState : uint64_t { Invited, Accepted, Done, Withdrawn };
+  static uint64_t ticket(uint32_t id, TicketState state) { return static_cast<uint64_t>(id) << 2 | state; }
+  struct alignas(64) Ticket {
+    std::atomic<uint64_t> value{Withdrawn};
+  };
 
   void work(int self) {
     const Job current = job;
@@ -112,7 +120,7 @@ private:
       int owner = self + turn;
       if (owner >= current.threads)
         owner -= current.threads;
-      const int64_t end = shareBegin(owner + 1);
+      const int64_t end = current.shareBegin(owner + 1);
       std::atomic<int64_t> &next = cursors[owner].next;
       while (next.load(std::memory_order_relaxed) < end) {
         const int64_t begin = next.fetch_add(current.grain, std::memory_order_relaxed);
@@ -123,17 +131,26 @@ private:
     }
   }
 
-  void waitForWorkers() {
-    if (active.load(std::memory_order_acquire) == 0)
-      return;
+  void waitForWorkers(uint32_t id, int threads) {
+    for (int i = 1; i < threads; ++i) {
+      uint64_t invited = ticket(id, Invited);
+      if (!tickets[i].value.compare_exchange_strong(invited, ticket(id, Withdrawn), std::memory_order_acq_rel))
+        waitUntilDone(tickets[i], ticket(id, Done));
+    }
+  }
+
+  static void waitUntilDone(const Ticket &worker, uint64_t done) {
+    for (int i = 0; i < pausesPerClockRead; ++i) {
+      if (worker.value.load(std::memory_order_acquire) == done)
+        return;
+      pause();
+    }
     const auto start = Clock::now();
-    bool yielding = false;
-    while (active.load(std::memory_order_acquire) != 0) {
-      for (int i = 0; i < pausesPerClockRead; ++i)
-        pause();
-      yielding = yielding || Clock::now() - start > spinTime;
-      if (yielding)
+    while (worker.value.load(std::memory_order_acquire) != done) {
+      if (Clock::now() - start > spinTime)
         sched_yield();
+      else
+        pause();
     }
   }
 
@@ -164,10 +181,11 @@ private:
     const DefaultFloatEnvironment environment; // a thread inherits its creator's
     for (;;) {
       seen = waitForJob(seen);
-      if (self > static_cast<int>(seen & 0xff))
+      uint64_t invited = ticket(seen, Invited);
+      if (!tickets[self].value.compare_exchange_strong(invited, ticket(seen, Accepted), std::memory_order_acq_rel))
         continue;
       work(self);
-      active.fetch_sub(1, std::memory_order_release);
+      tickets[self].value.store(ticket(seen, Done), std::memory_order_release);
     }
   }
 
@@ -212,12 +230,12 @@ private:
     callerCpu = cpu;
   }
 
-  alignas(64) std::atomic<uint32_t> epoch{0}; // (jobs so far << 8) | workers taking part; what idle workers watch
+  alignas(64) std::atomic<uint32_t> epoch{0}; // jobs so far; what idle workers watch
   alignas(64) std::atomic<int> sleepers{0};
-  alignas(64) std::atomic<int> active{0};
   alignas(64) std::atomic<bool> occupied{false};
   Job job{};
   Cursor cursors[maxThreads];
+  Ticket tickets[maxThreads];
   // Touched only by the thread that holds `occupied`.
   std::vector<Worker> workers;
   const std::vector<int> processors = allowedProcessors();
