@@ -260,6 +260,8 @@ private:
     if (released)
       PyEval_RestoreThread(released);
     program.calls.fetch_add(1, std::memory_order_relaxed);
+    if (code == HLO_OK && runtime.failed.load(std::memory_order_relaxed))
+      code = HLO_ERROR; // reported from inside a kernel, which has no way to return it
     if (code == HLO_OK)
       return true;
     const char *message = runtime.failed.load() ? runtime.error : "no message was given";

@@ -260,6 +260,10 @@ def test_errors_of_the_program() -> None:
     call = runtime.load([runtime.compile_to_object(module)], Signature((), ()), name="unlucky")
     with pytest.raises(ExecutionError, match=r"'unlucky' failed \(code 1\): out of luck"):
         call()
+    silent = entry_module(body.partition("    %code")[0], text)
+    call = runtime.load([runtime.compile_to_object(silent)], Signature((), ()), name="silent")
+    with pytest.raises(ExecutionError, match="'silent' failed.*out of luck"):
+        call()
 
 
 def test_a_missing_entry_is_a_compile_error() -> None:
