@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
@@ -72,11 +72,7 @@ def _compile_run_check(text: str, arguments: Sequence[np.ndarray]) -> tuple[list
     compiled = hlo.compile(text)
     compile_seconds = time.perf_counter() - start
     _print_excerpt(compiled.as_text("fused"))
-    stages = ", ".join(
-        f"{stage} {1e3 * seconds:.0f} ms"
-        for stage, seconds in compiled.statistics.stage_seconds.items()
-    )
-    print(f"compiled in {compile_seconds:.2f} s ({stages})")
+    print(f"compiled in {compile_seconds:.2f} s: {_stages(compiled.statistics.stage_seconds)}")
     print(
         f"{compiled.statistics.kernels} kernels, {compiled.statistics.arena_bytes:,} bytes of "
         f"scratch"
@@ -97,14 +93,31 @@ def _compile_run_check(text: str, arguments: Sequence[np.ndarray]) -> tuple[list
     return results, comparison.matches
 
 
+def _stages(seconds: Mapping[str, float]) -> str:
+    """The stages that take a twentieth of the time or more, and the sum of the others."""
+    total = sum(seconds.values())
+    long = {stage: time for stage, time in seconds.items() if time >= total / 20}
+    shown = [f"{stage} {1e3 * time:.0f} ms" for stage, time in long.items()]
+    rest = 1e3 * (total - sum(long.values()))
+    return ", ".join([*shown, f"{len(seconds) - len(long)} other stages {rest:.0f} ms"])
+
+
 def _print_excerpt(text: str) -> None:
+    """The largest fusion that fits on a screen."""
     lines = text.splitlines()
-    first = next((i for i, line in enumerate(lines) if "hlo.fusion" in line), 0)
-    for line in lines[first : first + EXCERPT_LINES]:
-        print(f"  {line[:110]}{'...' if len(line) > 110 else ''}")
-    rest = len(lines) - EXCERPT_LINES
-    if rest > 0:
-        print(f"  ... ({rest} more lines)")
+    fusions = [_fusion_at(lines, i) for i, line in enumerate(lines) if '"hlo.fusion"' in line]
+    fitting = [fusion for fusion in fusions if len(fusion) <= EXCERPT_LINES]
+    print(f"{len(fusions)} fusions; the largest that fits here:")
+    for line in max(fitting, key=len, default=[]):
+        print(f"  {line.rstrip()[:120]}{'...' if len(line.rstrip()) > 120 else ''}")
+
+
+def _fusion_at(lines: Sequence[str], start: int) -> list[str]:
+    indent = len(lines[start]) - len(lines[start].lstrip())
+    for end in range(start + 1, len(lines)):
+        if lines[end].startswith(" " * indent + "})"):
+            return [line[indent:] for line in lines[start : end + 1]]
+    return list(lines[start:])
 
 
 if __name__ == "__main__":

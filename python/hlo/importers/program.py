@@ -16,7 +16,7 @@ from hlo.importers.stablehlo import import_stablehlo
 _BYTECODE_MAGIC = b"ML\xefR"
 # Names of dialects are entries of the bytecode's table of strings, each ended by a zero byte.
 _FOREIGN_DIALECT = re.compile(rb"(?<![\w.])(?:stablehlo|chlo|vhlo|vhlo_v1)\x00")
-# MLIR's parser ends the process on a literal past the largest double where the type has no infinity.
+# MLIR's parser ends the process on a literal past the largest double if the type has no infinity.
 _WITHOUT_INFINITY = re.compile(r"f4E2M1FN|f6E2M3FN|f6E3M2FN")
 _LONG_EXPONENT = re.compile(r"\d\.\d*[eE]\+?\d{3,}")
 _OWN_DIALECT = re.compile(rb"(?<![\w.])hlo\x00")
