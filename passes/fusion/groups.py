@@ -26,6 +26,10 @@ from hlo.passes.hlo_to_loops.graph import Node, Tensor, free_tensors, users
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
 
 MAX_OPS = 200  # beyond this a kernel compiles slowly and spills registers
+# Through slices, pads and the like an op is read at several places and computed at each of them: a
+# chain of such ops would be computed exponentially often. Moving elements again costs little.
+MAX_PLACES = 4
+MAX_PLACES_OF_MOVEMENT = 32
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,31 @@ class Group:
         root: the op whose result leaves the kernel.
         nodes: the ops, in program order once `ordered` ran.
         repeated: tensors read more than once for each element computed: expensive producers stay out.
+        places: for each op the index maps it is computed at, as numbers; the root's is 0.
     """
 
     root: Node
     nodes: set[Node] = field(default_factory=set[Node])
     repeated: set[Tensor] = field(default_factory=set[Tensor])
+    places: dict[Node, frozenset[int]] = field(default_factory=dict[Node, frozenset[int]])
+    _numbers: dict[tuple[Node, int, int], int] = field(
+        default_factory=dict[tuple[Node, int, int], int]
+    )
+
+    def places_of(self, node: Node, readers: Sequence[Node]) -> frozenset[int]:
+        """The index maps that readers in the group compute an op at: elementwise ones at their own."""
+        if node is self.root:
+            return frozenset((0,))
+        found: set[int] = set()
+        for reader in readers:
+            if reader.name in ELEMENTWISE:
+                found |= self.places[reader]
+                continue
+            for operand, tensor in enumerate(reader.operands):
+                if tensor in node.results:
+                    keys = [(reader, operand, place) for place in self.places[reader]]
+                    found |= {self._numbers.setdefault(key, len(self._numbers) + 1) for key in keys}
+        return frozenset(found)
 
     def ordered(self, position: dict[Node, int]) -> list[Node]:
         return sorted(self.nodes, key=position.__getitem__)
@@ -77,7 +101,9 @@ class Edge:
 class BlockFusion:
     """Decides the groups of one block."""
 
-    def __init__(self, nodes: Sequence[Node], results: Sequence[Tensor], max_ops: int = MAX_OPS) -> None:
+    def __init__(
+        self, nodes: Sequence[Node], results: Sequence[Tensor], max_ops: int = MAX_OPS
+    ) -> None:
         self.nodes = list(nodes)
         self.position = {node: i for i, node in enumerate(self.nodes)}
         self.readers = users(self.nodes)
@@ -109,7 +135,12 @@ class BlockFusion:
     def _join(self, node: Node, group: Group) -> None:
         self.groups.setdefault(node, []).append(group)
         group.nodes.add(node)
+        group.places[node] = group.places_of(node, self._readers_in(node, group))
         self._note_repeats(node, group)
+
+    def _readers_in(self, node: Node, group: Group) -> list[Node]:
+        readers = {r: None for result in node.results for r in self.readers.get(result, [])}
+        return [reader for reader in readers if reader in group.nodes]
 
     def _note_repeats(self, node: Node, group: Group) -> None:
         """What a group reads repeatedly: through an op that repeats, or through an op itself repeated."""
@@ -138,7 +169,11 @@ class BlockFusion:
                 groups.setdefault(group, []).append(reader)
         unfused = [r for r in readers if not self.groups.get(r)]
         if is_free_to_repeat(node):
-            joined = [g for g, inside in groups.items() if self._decide(node, inside[0], self._judge(node, g, inside))]
+            joined = [
+                g
+                for g, inside in groups.items()
+                if self._decide(node, inside[0], self._judge(node, g, inside))
+            ]
             return joined, outside or bool(unfused) or len(joined) < len(groups) or not readers
         if not readers:
             return [], True
@@ -146,7 +181,11 @@ class BlockFusion:
             self._decide(node, readers[0], FusionDecision.no("its result leaves the block"))
             return [], True
         if unfused:
-            self._decide(node, unfused[0], FusionDecision.no(f"its reader {unfused[0].name} is not a generated loop"))
+            self._decide(
+                node,
+                unfused[0],
+                FusionDecision.no(f"its reader {unfused[0].name} is not a generated loop"),
+            )
             return [], True
         if len(groups) > 1:
             self._decide(node, readers[0], FusionDecision.no("it has readers in several kernels"))
@@ -162,17 +201,30 @@ class BlockFusion:
 
     def _judge(self, node: Node, group: Group, readers: Sequence[Node]) -> FusionDecision:
         if node.name == "constant":
-            return FusionDecision.yes("a constant") if splat_of(node) is not None else FusionDecision.no("its elements differ")
+            return (
+                FusionDecision.yes("a constant")
+                if splat_of(node) is not None
+                else FusionDecision.no("its elements differ")
+            )
         if len(node.results) != 1:
             return FusionDecision.no("it has several results")
         if len(group.nodes) >= self.max_ops:
             return FusionDecision.no(f"the kernel already holds {len(group.nodes)} ops")
+        places = len(group.places_of(node, readers))
+        if places > (MAX_PLACES_OF_MOVEMENT if node.name in MOVEMENT else MAX_PLACES):
+            return FusionDecision.no(f"its readers would compute it at {places} places")
         if node.name in CONTRACTIONS:
             return self._judge_contraction(node, group)
         if any(r.name in CONTRACTIONS for r in readers):
-            return FusionDecision.no("a contraction reads its operands many times: they must be in memory")
-        if any(n.name in CONTRACTIONS for n in group.nodes) and not self._follows_contraction(node, group):
-            return FusionDecision.no("register tiles take only elementwise ops of the contraction's shape")
+            return FusionDecision.no(
+                "a contraction reads its operands many times: they must be in memory"
+            )
+        if any(n.name in CONTRACTIONS for n in group.nodes) and not self._follows_contraction(
+            node, group
+        ):
+            return FusionDecision.no(
+                "register tiles take only elementwise ops of the contraction's shape"
+            )
         if node.name == "dynamic_update_slice":
             return FusionDecision.no("an update is made in place, as the root of its kernel")
         if any(r.name in ("reduce", "reduce_window") and node.results[0] in r.operands[len(r.operands) // 2 :]
@@ -210,7 +262,9 @@ class BlockFusion:
         for other in group.nodes:
             fits = other.name in ELEMENTWISE and all(r.shape == shape for r in other.results)
             if not fits and other.name not in ("broadcast_in_dim", "constant"):
-                return FusionDecision.no(f"{other.name} does not go element by element over its result")
+                return FusionDecision.no(
+                    f"{other.name} does not go element by element over its result"
+                )
         return FusionDecision.yes("what follows is applied to its register tiles")
 
     @staticmethod
@@ -226,7 +280,11 @@ class BlockFusion:
         root = group.root.results[0]
         if node.name == "reduce_window":
             same = root.size == node.results[0].size
-            return FusionDecision.yes("element by element") if same else FusionDecision.no("its readers change shape")
+            return (
+                FusionDecision.yes("element by element")
+                if same
+                else FusionDecision.no("its readers change shape")
+            )
         return self._judge_with_folds(node, group)
 
     @staticmethod

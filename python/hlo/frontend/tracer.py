@@ -110,6 +110,12 @@ class Tracer:
     def __contains__(self, item: ArrayLike) -> bool:
         self._concrete("the `in` operator")
 
+    def __copy__(self) -> Tracer:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Tracer:
+        return self
+
     # Conversions that need a value.
     def _concrete(self, what: str, instead: str = "") -> NoReturn:
         advice = instead or "compute with hlo.numpy, or pass the argument as static"
