@@ -18,9 +18,8 @@ def convert(b: Builder, value: Value, to: ElementType) -> Value:
     leaves a choice.
 
     Complex to any other type drops the imaginary part; to bool means "is not zero"; integers wrap
-    among
-    themselves; a float goes to an integer type toward zero, saturated, NaN to 0; every rounding is
-    to nearest even, once.
+    among themselves; a float goes to an integer type toward zero, saturated, NaN to 0; every
+    rounding is to nearest even, once.
     """
     source = value.type
     if source == to:

@@ -21,11 +21,10 @@ _PI = {
 
 def _atan_ratio(smaller: Real, larger: Real) -> Pair:
     """atan(smaller / larger), of a ratio in [0, 1], as that ratio and what to add to it."""
-    inverse = 1.0 / larger
-    x = smaller * inverse
+    x = smaller / larger
     square = x * x
     # What the quotient lost, by the slope of atan there, which is about 1 - x**2 / 2.
-    lost = (-x).fma(larger, smaller) * inverse
+    lost = (-x).fma(larger, smaller) / larger
     slope = square.fma(-0.5, 1.0)
     finite = abs(lost) < 1.0
     series = x * square * polynomial(square, coefficients.ATAN[x.scalar])

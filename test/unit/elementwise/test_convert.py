@@ -28,7 +28,8 @@ def _shape(name: str) -> tuple[int, bool]:
 @pytest.mark.parametrize("source", WIDE + SMALL)
 def test_float_to_float_rounds_once(source: str) -> None:
     x = floats(source, 1000)
-    cases = [Signature("convert", (source,), to, lanes) for to in WIDE + SMALL for lanes in LANES]
+    lanes = LANES if source in ("f32", "f64") else LANES[1:]
+    cases = [Signature("convert", (source,), to, n) for to in WIDE + SMALL for n in lanes]
     compiled = Compiled(cases)
     for index, case in enumerate(cases):
         with np.errstate(all="ignore"):
