@@ -35,7 +35,6 @@ def _sides(z: Pair) -> tuple[Pair, Pair]:
 def asin_acos_kernel(z: Pair) -> Pair:
     """w with asin(z) = atan2(x, Re w) + i s Im w, acos(z) = atan2(Re w, x) - i s Im w, s = sign(y).
 
-
     Re w is Re(sqrt(1 - z) sqrt(1 + z)), Im w is asinh |Im(conj(sqrt(1 - z)) sqrt(1 + z))|.
     """
     bounded, huge = _bounded(z)
