@@ -11,16 +11,19 @@ from hlo.passes.fusion.groups import MAX_OPS, BlockFusion, Edge, Group
 from hlo.passes.fusion.op_traits import FOLDS
 from hlo.passes.hlo_to_loops.graph import Node, Region, region_of
 
-_QUIET = frozenset("constant broadcast_in_dim reshape convert transpose slice iota".split())
+_QUIET = frozenset(
+    ["constant", "broadcast_in_dim", "reshape", "convert", "transpose", "slice", "iota"]
+)
 
 
 @dataclass(frozen=True)
 class Fuse(Pass):
-    """Groups elementwise ops, data movement and reductions into `hlo.fusion` ops of kind `loop`, `reduce` or `row`.
+    """Groups ops into `hlo.fusion` ops of kind `loop`, `reduce` or `row`, each one kernel.
 
     Requires: the core op set, static shapes.
-    Guarantees: results are unchanged but for the rounding of reductions; every op is computed once for each element that is
-    needed, except constants, broadcasts, iotas and reshapes, which are copied into the kernels that read them.
+    Guarantees: results are unchanged but for the rounding of reductions; every op is computed once
+    for each element that is needed, except constants, broadcasts, iotas and reshapes, which are
+    copied into the kernels that read them.
 
         %0 = hlo.multiply %a, %b : tensor<8xf32>         %0 = hlo.fusion(%a, %b) kind "loop" {
         %1 = hlo.exponential %0 : tensor<8xf32>    ==>     multiply, exponential
@@ -33,7 +36,9 @@ class Fuse(Pass):
         changed = False
         for op in module.body.operations:
             if op.operation.name == "func.func" and len(op.operation.regions[0].blocks):
-                changed |= self._block(op.operation.regions[0].blocks[0], region_of(op.operation.regions[0].blocks[0]))
+                changed |= self._block(
+                    op.operation.regions[0].blocks[0], region_of(op.operation.regions[0].blocks[0])
+                )
         return changed
 
     def decisions(self, module: ir.Module) -> list[Edge]:
@@ -73,7 +78,7 @@ class Fuse(Pass):
 
 
 def kind_of(group: Group) -> str:
-    """`reduce` where the root folds, `row` where a reduction feeds elements of its own row, `loop` otherwise."""
+    """`reduce` where the root folds, `row` where a fold feeds elements of its row, else `loop`."""
     if group.root.name in FOLDS:
         return "reduce"
     return "row" if any(n.name in FOLDS for n in group.nodes) else "loop"

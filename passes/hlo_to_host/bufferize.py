@@ -1,14 +1,15 @@
-"""Gives every value of the program a buffer and writes the host program: kernel calls and loops on memrefs.
+"""Gives every value a buffer and writes the host program: kernel calls and loops on memrefs.
 
-Buffers are shared where that is free: views show their operand's storage; a result takes the storage of an operand that
-dies there when the kernel reads it element by element; what a block yields is computed in place in the carry, branch
-or entry result it goes to; a dynamic_update_slice or scatter writes only what it changes. Where two needs
-overlap a copy is made, and `Bufferizer.copies` says why.
+Buffers are shared where that is free: views show their operand's storage; a result takes the
+storage of an operand that dies there when the kernel reads it element by element; what a block
+yields is computed in place in the carry, branch or entry result it goes to; a dynamic_update_slice
+or scatter writes only what it changes. Where two needs overlap a copy is made, and
+`Bufferizer.copies` says why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from hlo.passes.hlo_to_host.host_text import HostText, Storage
@@ -18,7 +19,6 @@ from hlo.passes.hlo_to_loops.emitter import splat_of
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, free_tensors
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
-
 
 LARGEST_STORED_SPLAT = 16  # elements
 
@@ -55,9 +55,12 @@ class Bufferizer:
     _filled: list[list[Tensor]] = field(default_factory=lambda: [[]])
     _open: list[BlockLiveness] = field(default_factory=list[BlockLiveness])
 
-    # -- entry -----------------------------------------------------------------------------------------
-    def entry(self, region: Region, arguments: Sequence[Storage], results: Sequence[Storage]) -> None:
-        """The body of @main; donated arguments come in as owned storages, perhaps also as results."""
+    # -- entry
+    # -----------------------------------------------------------------------------------------
+    def entry(
+        self, region: Region, arguments: Sequence[Storage], results: Sequence[Storage]
+    ) -> None:
+        """The body of @main; donated arguments are owned storages, perhaps also results."""
         live = BlockLiveness(region.nodes, region.results)
         for tensor, storage in zip(region.arguments, arguments, strict=True):
             self._storages[tensor] = storage
@@ -109,20 +112,23 @@ class Bufferizer:
             self.copies.append(f"{target.name}: a result is also needed elsewhere")
             self.text.copy(saved.get(id(source), source), target)
 
-    # -- storage ---------------------------------------------------------------------------------------
+    # -- storage
+    # ---------------------------------------------------------------------------------------
     def storage(self, tensor: Tensor) -> Storage:
         """The storage that holds a value; constants are laid down when first asked for."""
         known = self._storages.get(tensor)
         if known is None:
             node = tensor.producer
-            assert node is not None and node.name == "constant", "a value is used before it is computed"
+            assert node is not None and node.name == "constant", (
+                "a value is used before it is computed"
+            )
             if tensor.size > LARGEST_STORED_SPLAT and splat_of(node) is not None:
                 return self._fill(node, tensor)
             known = self._storages[tensor] = self.constant(node)
         return known
 
     def _fill(self, node: Node, tensor: Tensor) -> Storage:
-        """A splat constant is not stored: code fills a buffer with it, in the block that needs it."""
+        """A splat constant is not stored: code fills a buffer with it in the block it serves."""
         region = Region(nodes=[node], results=[tensor])
         name = self.table.add(structural_key(region), "fill", lambda: emit_kernel(region))
         storage = self.text.alloc(tensor.size, tensor.type, "constant", location_of(node))
@@ -135,8 +141,10 @@ class Bufferizer:
     def _alloc_like(self, storage: Storage, label: str, location: str) -> Storage:
         return self.text.alloc(storage.elements, storage.type, label, location)
 
-    def _result(self, block: Block, node: Node, result: Tensor, in_place: Sequence[Tensor]) -> Storage:
-        """A storage to compute a result in: the one wished for, an operand that dies here, or a new one.
+    def _result(
+        self, block: Block, node: Node, result: Tensor, in_place: Sequence[Tensor]
+    ) -> Storage:
+        """A storage for a result: the one wished for, an operand that dies here, or a new one.
 
         Args:
             in_place: operands whose storage the op may overwrite while it reads them.
@@ -161,7 +169,9 @@ class Bufferizer:
                     chosen = storage
                     break
             if chosen is None:
-                chosen = self.text.alloc(result.size, result.type, label_of(node), location_of(node))
+                chosen = self.text.alloc(
+                    result.size, result.type, label_of(node), location_of(node)
+                )
         chosen.needed_until = live.last_use(result)
         self._storages[result] = chosen
         return chosen
@@ -172,7 +182,8 @@ class Bufferizer:
             return True
         return storage.needed_until == at and id(storage) in free_now
 
-    # -- ops -------------------------------------------------------------------------------------------
+    # -- ops
+    # -------------------------------------------------------------------------------------------
     def _node(self, block: Block, node: Node) -> None:
         if node.name == "constant":
             return
@@ -203,12 +214,16 @@ class Bufferizer:
             targets.append(self._result(block, node, result, usable))
         self._call(name, kernel, sources, targets)
 
-    def _call(self, name: str, kernel: Kernel, sources: list[Storage], targets: list[Storage]) -> None:
+    def _call(
+        self, name: str, kernel: Kernel, sources: list[Storage], targets: list[Storage]
+    ) -> None:
         scratch = [self.text.alloc(n, t, f"{name} scratch", "") for n, t in kernel.scratch]
         if kernel.units:
             self.text.call(name, [*sources, *targets, *scratch])
 
-    def _update(self, block: Block, node: Node, name: str, kernel: Kernel, inputs: Sequence[Tensor]) -> None:
+    def _update(
+        self, block: Block, node: Node, name: str, kernel: Kernel, inputs: Sequence[Tensor]
+    ) -> None:
         """A kernel that changes part of one operand, in place where that operand dies here."""
         sources = [self.storage(t) for t in inputs]
         targets: list[Storage] = []
@@ -217,16 +232,21 @@ class Bufferizer:
             reread = not kernel.update_safe
             target = self._result(block, node, result, [] if reread else [operand])
             if target is not sources[i]:
-                self.copies.append(f"{target.name}: {label_of(node)} updates an operand that is needed afterwards")
+                self.copies.append(
+                    f"{target.name}: {label_of(node)} updates an operand that is needed afterwards"
+                )
                 self.text.copy(sources[i], target)
             targets.append(target)
         self._call(name, kernel, sources, targets)
 
-    # -- control flow ----------------------------------------------------------------------------------
+    # -- control flow
+    # ----------------------------------------------------------------------------------
     def _while(self, block: Block, node: Node) -> None:
         condition, body = node.regions
         carries = self._carries(block, node, body)
-        for tensor, argument, storage in zip(body.arguments, condition.arguments, carries, strict=True):
+        for tensor, argument, storage in zip(
+            body.arguments, condition.arguments, carries, strict=True
+        ):
             self._storages[tensor] = self._storages[argument] = storage
         with self.text.nested("scf.while : () -> () {", end=None):
             flag = self._condition(condition)
@@ -235,7 +255,11 @@ class Bufferizer:
             live = BlockLiveness(body.nodes, body.results)
             saved = [(s, s.needed_until, s.owned) for s in dict.fromkeys(carries)]
             for storage in dict.fromkeys(carries):
-                uses = [live.last_use(t) for t, s in zip(body.arguments, carries, strict=True) if s is storage]
+                uses = [
+                    live.last_use(t)
+                    for t, s in zip(body.arguments, carries, strict=True)
+                    if s is storage
+                ]
                 storage.needed_until = max(uses)
             targets = list(carries)
             outer = self._lock_outer(carries)
@@ -263,12 +287,16 @@ class Bufferizer:
             shared = sum(self.storage(o) is source for o in node.operands) > 1
             if dies and not shared and (wish is None or wish is source or wish in chosen):
                 target = source
-            elif wish is not None and wish not in chosen and self._free_for_carry(wish, block, node):
+            elif (
+                wish is not None and wish not in chosen and self._free_for_carry(wish, block, node)
+            ):
                 target = wish
             elif dies and not shared:
                 target = source
             else:
-                target = self.text.alloc(result.size, result.type, f"{label_of(node)} carry {k}", location_of(node))
+                target = self.text.alloc(
+                    result.size, result.type, f"{label_of(node)} carry {k}", location_of(node)
+                )
             if target is not source:
                 moves.append((source, target))
             chosen.append(target)
@@ -278,13 +306,18 @@ class Bufferizer:
     def _free_for_carry(self, wish: Storage, block: Block, node: Node) -> bool:
         if wish.needed_until < block.at:
             return True
-        # Its content dies at this loop; it must not be another carry's initial value read after being overwritten.
-        return wish.needed_until == block.at and all(self.storage(o) is not wish for o in node.operands) and not any(
-            self._storages.get(t) is wish for r in node.regions for t in free_tensors(r)
+        # Its content dies at this loop; it must not be another carry's initial value read after
+        # being overwritten.
+        return (
+            wish.needed_until == block.at
+            and all(self.storage(o) is not wish for o in node.operands)
+            and not any(
+                self._storages.get(t) is wish for r in node.regions for t in free_tensors(r)
+            )
         )
 
     def _lock_outer(self, carries: Sequence[Storage]) -> list[Storage]:
-        """Everything that exists around a loop body stays as it is in the body, the carries apart."""
+        """What exists around a loop body stays as it is in the body, the carries apart."""
         locked = [s for s in dict.fromkeys(self._storages.values()) if s.owned and s not in carries]
         for storage in locked:
             storage.owned = False
@@ -321,7 +354,9 @@ class Bufferizer:
             if wish is not None and wish.needed_until < block.at and wish not in targets:
                 target = wish
             else:
-                target = self.text.alloc(result.size, result.type, label_of(node), location_of(node))
+                target = self.text.alloc(
+                    result.size, result.type, label_of(node), location_of(node)
+                )
             target.needed_until = -1
             targets.append(target)
         return targets
@@ -365,7 +400,7 @@ class Bufferizer:
 
 
 def carried_through(node: Node) -> list[tuple[Tensor, Tensor]]:
-    """(operand, result) pairs whose storage an op would best share: carries of loops, operands of updates."""
+    """(operand, result) pairs that would best share storage: carries of loops, updated operands."""
     if node.name == "while":
         return list(zip(node.operands, node.results, strict=True))
     if node.name == "dynamic_update_slice":
@@ -376,19 +411,32 @@ def carried_through(node: Node) -> list[tuple[Tensor, Tensor]]:
         return []
     region = node.regions[0]
     root = region.results[0].producer
-    if root is None or root.name != "dynamic_update_slice" or root.operands[0] not in region.arguments:
+    if (
+        root is None
+        or root.name != "dynamic_update_slice"
+        or root.operands[0] not in region.arguments
+    ):
         return []
     return [(node.operands[region.arguments.index(root.operands[0])], node.results[0])]
 
 
 # Ops whose kernels take their operands as they are in memory: constants too.
 READ_FROM_MEMORY = frozenset(
-    "custom_call convolution dot_general dynamic_update_slice fft scatter select_and_scatter sort".split()
+    [
+        "custom_call",
+        "convolution",
+        "dot_general",
+        "dynamic_update_slice",
+        "fft",
+        "scatter",
+        "select_and_scatter",
+        "sort",
+    ]
 )
 
 
 def kernel_region(node: Node) -> tuple[Region, list[Tensor]]:
-    """What a kernel for `node` computes, and the values that are its inputs; scalar constants go inside."""
+    """What a kernel for `node` computes, and the values it takes; scalar constants go inside."""
     if node.name == "fusion":
         region = node.regions[0]
         return region, list(node.operands)
@@ -396,7 +444,9 @@ def kernel_region(node: Node) -> tuple[Region, list[Tensor]]:
     inputs: list[Tensor] = []
     for operand in dict.fromkeys(captured(node)):
         producer = operand.producer
-        constant = producer is not None and producer.name == "constant" and splat_of(producer) is not None
+        constant = (
+            producer is not None and producer.name == "constant" and splat_of(producer) is not None
+        )
         if constant and (node.name not in READ_FROM_MEMORY or operand not in node.operands):
             assert producer is not None
             region.nodes.append(producer)
@@ -418,5 +468,3 @@ def label_of(node: Node) -> str:
 def location_of(node: Node) -> str:
     location = node.location
     return "" if location == "loc(unknown)" or location.startswith("loc(callsite") else location
-
-

@@ -18,7 +18,8 @@ class Storage:
         elements: how many elements of `type`.
         type: element type.
         owned: whether this program may write to it once its present content is dead.
-        needed_until: position, in the block that owns it, of the last op that reads its present content.
+        needed_until: position, in the block that owns it, of the last op that reads its present
+            content.
     """
 
     name: str
@@ -71,12 +72,16 @@ class HostText:
     def alloc(self, elements: int, kind: ElementType, label: str, location: str) -> Storage:
         storage = Storage("", elements, kind, owned=True)
         quoted = label.replace("\\", "\\\\").replace('"', '\\"')
-        storage.name = self.value(f'memref.alloc() {{hlo.name = "{quoted}"}} : {storage.memref} {location}')
+        storage.name = self.value(
+            f'memref.alloc() {{hlo.name = "{quoted}"}} : {storage.memref} {location}'
+        )
         return storage
 
     def copy(self, source: Storage, target: Storage) -> None:
         if source.elements:
-            self.line(f"memref.copy {source.name}, {target.name} : {source.memref} to {target.memref}")
+            self.line(
+                f"memref.copy {source.name}, {target.name} : {source.memref} to {target.memref}"
+            )
 
     def call(self, callee: str, buffers: Sequence[Storage]) -> None:
         names = ", ".join(s.name for s in buffers)

@@ -11,7 +11,7 @@ from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 
 
 def structural_key(region: Region) -> tuple[object, ...]:
-    """Equal for regions that compute the same from inputs of the same types, whatever their names."""
+    """Equal for regions that compute the same from inputs of the same types."""
     number: dict[Tensor, int] = {}
     return _region_key(region, number)
 
@@ -20,7 +20,11 @@ def _region_key(region: Region, number: dict[Tensor, int]) -> tuple[object, ...]
     for tensor in region.arguments:
         number.setdefault(tensor, len(number))
     arguments = tuple((number[t], t.shape, t.type.name) for t in region.arguments)
-    return (arguments, tuple(_node_key(n, number) for n in region.nodes), tuple(number[t] for t in region.results))
+    return (
+        arguments,
+        tuple(_node_key(n, number) for n in region.nodes),
+        tuple(number[t] for t in region.results),
+    )
 
 
 def _node_key(node: Node, number: dict[Tensor, int]) -> tuple[object, ...]:
@@ -46,7 +50,7 @@ class KernelTable:
     _by_text: dict[str, str] = field(default_factory=dict[str, str])
 
     def add(self, key: object, name: str, emit: Callable[[], Kernel]) -> str:
-        """The name of the kernel for `key`, emitted the first time; `name` is a wish, made unique."""
+        """The name of the kernel for `key`, emitted the first time; `name` is made unique."""
         if (known := self._by_key.get(key)) is not None:
             return known
         kernel = emit()

@@ -24,7 +24,8 @@ class HostProgram:
     """What `hlo_to_host` gives.
 
     Attributes:
-        text: an MLIR module: `@main` on memrefs (arguments, results, constants), its kernels declared.
+        text: an MLIR module: `@main` on memrefs (arguments, results, constants), its kernels
+            declared.
         kernels: by name.
         constants: contents of the constant arguments of @main.
         argument_types, result_types: (shape, MLIR element type) of the program's signature.
@@ -46,13 +47,15 @@ def hlo_to_host(module: ir.Module, donated: Sequence[int] = ()) -> HostProgram:
 
     Args:
         module: one function `main`, in the core op set, static shapes.
-        donated: arguments whose memory the program may overwrite, besides those marked `tf.aliasing_output` or
-            `jax.buffer_donor`.
+        donated: arguments whose memory the program may overwrite, besides those marked
+            `tf.aliasing_output` or `jax.buffer_donor`.
     """
     function = entry_of(module)
     region = region_of(function.regions[0].blocks[0])
     arguments = [Storage(f"%arg{i}", t.size, t.type) for i, t in enumerate(region.arguments)]
-    results = [Storage(f"%res{i}", t.size, t.type, owned=True) for i, t in enumerate(region.results)]
+    results = [
+        Storage(f"%res{i}", t.size, t.type, owned=True) for i, t in enumerate(region.results)
+    ]
     aliases = _aliases(function, region, donated)
     for result, argument in aliases.items():
         results[result] = arguments[argument]
@@ -87,7 +90,7 @@ def hlo_to_host(module: ir.Module, donated: Sequence[int] = ()) -> HostProgram:
 
 
 def entry_of(module: ir.Module) -> ir.Operation:
-    """The function `main`, or the only public function; raises UnsupportedError if there is none."""
+    """The function `main` or the only public one; raises UnsupportedError if there is none."""
     functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
     for function in functions:
         if function.attributes["sym_name"].value == "main":
@@ -99,7 +102,11 @@ def entry_of(module: ir.Module) -> ir.Operation:
 
 def _aliases(function: ir.Operation, region: Any, donated: Sequence[int]) -> dict[int, int]:
     """Result -> donated argument: as marked, else the first donated one of the same type."""
-    marks = function.attributes["arg_attrs"] if "arg_attrs" in function.attributes else [{}] * len(region.arguments)
+    marks = (
+        function.attributes["arg_attrs"]
+        if "arg_attrs" in function.attributes
+        else [{}] * len(region.arguments)
+    )
     aliases: dict[int, int] = {}
     waiting: list[int] = []
     for i, attributes in enumerate(marks):

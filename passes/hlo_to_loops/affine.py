@@ -1,7 +1,8 @@
-"""Index expressions of a kernel: sums of loop variables with known ranges, and positions in a tensor."""
+"""Index expressions of a kernel: sums of loop variables of known ranges; positions in a tensor."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from dataclasses import dataclass
 class Affine:
     """sum(coefficient * variable) + constant; variables are SSA names of `index` values.
 
-    `terms` is sorted by variable and holds no zero coefficient, so equal expressions are equal objects.
+    `terms` is sorted by variable and holds no zero coefficient, so equal expressions are equal
+    objects.
     """
 
     terms: tuple[tuple[str, int], ...] = ()
@@ -55,7 +57,7 @@ class Affine:
         return low, high
 
     def divmod(self, divisor: int, extents: Mapping[str, int]) -> tuple[Affine, Affine] | None:
-        """Quotient and remainder by a positive constant, where both are affine; None where they are not."""
+        """Quotient and remainder by a positive constant; None where they are not affine."""
         if divisor == 1:
             return self, ZERO
         whole = {n: c // divisor for n, c in self.terms if c % divisor == 0}
@@ -87,7 +89,8 @@ def suffix_products(shape: Sequence[int]) -> tuple[int, ...]:
 class Position:
     """A position in a tensor, kept per dimension or as a row-major offset, whichever is known.
 
-    Elementwise ops and reshapes pass offsets on untouched; ops that look at dimensions ask for `dims`.
+    Elementwise ops and reshapes pass offsets on untouched; ops that look at dimensions ask for
+    `dims`.
     """
 
     dims: tuple[Affine, ...] | None
@@ -114,7 +117,7 @@ class Position:
 
 
 def merge_cuts(cuts: set[int], size: int) -> list[int]:
-    """Loop extents, outermost first, for a row-major space of `size` elements cut at inner sizes `cuts`.
+    """Loop extents, outermost first, for a row-major space of `size` elements cut at `cuts`.
 
     Cuts that do not divide one another are dropped, the smaller one kept.
     """
@@ -123,5 +126,5 @@ def merge_cuts(cuts: set[int], size: int) -> list[int]:
         if cut % kept[-1] == 0 and size % cut == 0:
             kept.append(cut)
     kept.append(size)
-    extents = [outer // inner for inner, outer in zip(kept, kept[1:], strict=False) if outer != inner]
+    extents = [outer // inner for inner, outer in itertools.pairwise(kept) if outer != inner]
     return extents[::-1] or [math.prod([size])]

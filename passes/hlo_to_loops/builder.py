@@ -1,7 +1,8 @@
 """Builds the text of one kernel: SSA numbering, scoped CSE, structured loops.
 
-Text, not op objects: it costs half as much to build, a mistake is a parse error instead of an assertion that ends
-the process, and after numbering it is the key by which identical kernels are found.
+Text, not op objects: it costs half as much to build, a mistake is a parse error instead of an
+assertion that ends the process, and after numbering it is the key by which identical kernels are
+found.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ def float_bits(value: float, bits: int) -> str:
 class Builder:
     """Text of a kernel body under construction.
 
-    `lanes` is the current vector width: `type_of`, `constant` and the elementwise emitters build scalars when it is 0
-    and `vector<lanes x ...>` otherwise.
+    `lanes` is the current vector width: `type_of`, `constant` and the elementwise emitters build
+    scalars when it is 0 and `vector<lanes x ...>` otherwise.
     """
 
     def __init__(self, lanes: int = 0) -> None:
@@ -116,7 +117,7 @@ class Builder:
 
     # -- what is known in the open regions ---------------------------------------------------------
     def recall(self, key: object) -> Any | None:
-        """What `remember` stored under `key` in an open region, innermost first; None if nothing."""
+        """What `remember` stored under `key` in the innermost open region that has it, or None."""
         for scope in reversed(self._scopes):
             if (known := scope.get(key)) is not None:
                 return known
@@ -127,7 +128,7 @@ class Builder:
         self._scopes[-1][key] = value
 
     def is_visible(self, name: str, level: int) -> bool:
-        """Whether an SSA name is defined in an open region at most `level` deep, or is an argument."""
+        """Whether an SSA name is an argument or defined in an open region at most `level` deep."""
         return all(name not in defined for defined in self._defined[level + 1 :])
 
     @property
@@ -136,7 +137,7 @@ class Builder:
         return len(self._regions) - 1
 
     def can_hoist_to(self, level: int) -> bool:
-        """Whether what is computed here may be computed at `level` instead: no condition lies between."""
+        """Whether what is computed here may be computed at `level`: no condition lies between."""
         return level >= self._guard
 
     @contextmanager
@@ -150,7 +151,7 @@ class Builder:
             self._regions, self._scopes, self._defined = saved
 
     def constant(self, value: float | int | bool, scalar: str) -> str:
-        """A constant of MLIR scalar type `scalar`, splatted to the current width; kept at the kernel's entry."""
+        """A constant of type `scalar` in every lane of the current width; kept at the kernel's entry."""
         if scalar == "i1":
             literal = "true" if value else "false"
         elif scalar[0] == "f":
@@ -166,7 +167,13 @@ class Builder:
             literal = str(wrapped - (1 << bits) if wrapped >> (bits - 1) else wrapped)
         typ = self.type_of(scalar)
         # The parser takes a scalar `true` or `false` without a type only.
-        typed = f"dense<{literal}> : {typ}" if self.lanes else literal if scalar == "i1" else f"{literal} : {typ}"
+        typed = (
+            f"dense<{literal}> : {typ}"
+            if self.lanes
+            else literal
+            if scalar == "i1"
+            else f"{literal} : {typ}"
+        )
         text = f"arith.constant {typed}"
         known = self._scopes[0].get(text)
         if known is None:
@@ -184,12 +191,14 @@ class Builder:
         """A scalar SSA value in every lane of the current width."""
         if not self.lanes:
             return scalar_name
-        return self.op(f"vector.broadcast {scalar_name} : {scalar_type} to {self.type_of(scalar_type)}")
+        return self.op(
+            f"vector.broadcast {scalar_name} : {scalar_type} to {self.type_of(scalar_type)}"
+        )
 
     # -- structure ---------------------------------------------------------------------------------
     @contextmanager
     def _region(self, head: Callable[[], str], *, conditional: bool = False) -> Iterator[None]:
-        """Opens a region; when it closes well, `head()`, the body and (from the caller) the end are appended.
+        """Opens a region; when it closes well, `head()` and the body are appended, the end by the caller.
 
         A region left by an exception disappears with all it holds.
         """
@@ -217,7 +226,7 @@ class Builder:
     def loop(
         self, lower: str, upper: str, step: str, carried: Sequence[tuple[str, str]] = ()
     ) -> Iterator[Loop]:
-        """An `scf.for` over `index`; `carried` gives (initial SSA name, MLIR type) of carried values.
+        """An `scf.for` over `index`; `carried` gives (initial SSA name, MLIR type) pairs.
 
         Set `loop.yielded` inside the `with`; read `loop.results` after it.
         """
@@ -232,7 +241,9 @@ class Builder:
         loop = Loop(iv, names, [])
         if carried:
             result = self.fresh()
-            loop.results = [result] if len(carried) == 1 else [f"{result}#{i}" for i in range(len(carried))]
+            loop.results = (
+                [result] if len(carried) == 1 else [f"{result}#{i}" for i in range(len(carried))]
+            )
             inits = ", ".join(f"{n} = {init}" for n, (init, _) in zip(names, carried, strict=True))
             packed = result if len(carried) == 1 else f"{result}:{len(carried)}"
             head = f"{packed} = {head} iter_args({inits}) -> ({types})"
@@ -253,7 +264,7 @@ class Builder:
 
     @contextmanager
     def choice(self, condition: str, types: Sequence[str]) -> Iterator[Choice]:
-        """An `scf.if` with results: use `with choice.then(): ...`, `with choice.otherwise(): ...`."""
+        """An `scf.if` with results: use `with choice.then():`, `with choice.otherwise():`."""
         choice = Choice(self, condition, list(types))
         yield choice
         self.effect("}")

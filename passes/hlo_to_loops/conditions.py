@@ -1,4 +1,4 @@
-"""Conditions on index expressions: decided at compile time, the same in all lanes, or lane by lane."""
+"""Conditions on index expressions: known at compile time, the same in all lanes, or by lane."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ def in_range(em: Emitter, index: Affine, size: int) -> Condition:
 
 def _compare(em: Emitter, index: Affine, predicate: str, bound: int) -> Condition:
     low, high = index.bounds(em.extents)
-    holds_low, holds_high = (low >= bound, high >= bound) if predicate == "sge" else (low < bound, high < bound)
+    holds_low, holds_high = (
+        (low >= bound, high >= bound) if predicate == "sge" else (low < bound, high < bound)
+    )
     if holds_low and holds_high:
         return ALWAYS
     if not holds_low and not holds_high:
@@ -74,10 +76,14 @@ def _compare(em: Emitter, index: Affine, predicate: str, bound: int) -> Conditio
     b = em.b
     if em.is_uniform(index):
         with b.width(0):
-            return Condition(uniform=b.op(f"arith.cmpi {predicate}, {em.index(index)}, {b.index(bound)} : index"))
+            return Condition(
+                uniform=b.op(f"arith.cmpi {predicate}, {em.index(index)}, {b.index(bound)} : index")
+            )
     lanes = em.index_value(index, element_type("i32"))
     limit = b.constant(bound, "i32")
-    return Condition(varying=b.op(f"arith.cmpi {predicate}, {lanes.name}, {limit} : {b.type_of('i32')}"))
+    return Condition(
+        varying=b.op(f"arith.cmpi {predicate}, {lanes.name}, {limit} : {b.type_of('i32')}")
+    )
 
 
 def is_zero(em: Emitter, index: Affine) -> Condition:
@@ -85,7 +91,9 @@ def is_zero(em: Emitter, index: Affine) -> Condition:
     if index.bounds(em.extents) == (0, 0):
         return ALWAYS
     with em.b.width(0):
-        return Condition(uniform=em.b.op(f"arith.cmpi eq, {em.index(index)}, {em.b.index(0)} : index"))
+        return Condition(
+            uniform=em.b.op(f"arith.cmpi eq, {em.index(index)}, {em.b.index(0)} : index")
+        )
 
 
 def guarded(
@@ -95,7 +103,7 @@ def guarded(
     then: Callable[[], Sequence[Value]],
     otherwise: Callable[[], Sequence[Value]],
 ) -> list[Value]:
-    """Values of `types`: `then()` where the condition holds, else `otherwise()`; what `then` loads is loaded only there."""
+    """`then()` where the condition holds, else `otherwise()`; `then` loads only where it holds."""
     if condition.never:
         return list(otherwise())
     if condition.always:
@@ -123,7 +131,9 @@ def _select_lanes(
     with em.masked(varying):
         values = list(then())
     predicate = Value(element_type("i1"), (varying,), em.b.lanes)
-    return [elementwise.select(em.b, predicate, v, o) for v, o in zip(values, otherwise(), strict=True)]
+    return [
+        elementwise.select(em.b, predicate, v, o) for v, o in zip(values, otherwise(), strict=True)
+    ]
 
 
 def register_types(em: Emitter, types: Sequence[ElementType]) -> list[str]:

@@ -1,10 +1,11 @@
-"""Convolutions and dots by register tiles: rows x vectors of accumulators, one pass over the contracted space.
+"""Convolutions and dots by register tiles: rows x vectors of accumulators, one pass over the sum.
 
-A tile is `rows` positions along one dimension of the result times `vectors` vectors along its minor dimension. Each step of
-the contracted space loads `rows` factors of one operand (scalars, splatted) and `vectors` of the other and does
-rows x vectors fused multiply-adds in registers (the outer-product scheme of BLIS, applied to convolution as in
-Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions on SIMD Architectures", 2018). What follows
-the contraction in the region, element by element, is applied to the tile before it is stored.
+A tile is `rows` positions along one dimension of the result times `vectors` vectors along its minor
+dimension. Each step of the contracted space loads `rows` factors of one operand (scalars, splatted)
+and `vectors` of the other and does rows x vectors fused multiply-adds in registers (the
+outer-product scheme of BLIS, applied to convolution as in Georganas et al., "Anatomy of
+High-Performance Deep Learning Convolutions on SIMD Architectures", 2018). What follows the
+contraction in the region, element by element, is applied to the tile before it is stored.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_produc
 from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.conditions import rebuild
 from hlo.passes.hlo_to_loops.elemental.contractions import Contraction, contraction_of, product_type
-from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizable
+from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 
@@ -84,18 +85,20 @@ def tiling_of(shape: Sequence[int], lanes: int) -> Tiling | None:
     # Few rows leave registers for long runs of columns, which stream the other operand from memory.
     most_vectors = MOST_VECTORS if extent > 3 else REGISTERS // (extent + 1)
     vectors = _even_part(columns, min(most_vectors, columns))
-    rows = _even_part(extent, min(extent, max(1, (REGISTERS - vectors) // (vectors + (vectors > 1)))))
+    rows = _even_part(
+        extent, min(extent, max(1, (REGISTERS - vectors) // (vectors + (vectors > 1))))
+    )
     return Tiling(tuple(shape), row_dim, rows, lanes, vectors)
 
 
 def _even_part(extent: int, most: int) -> int:
-    """The largest divisor of `extent` up to `most`, unless it is less than half of that: then `most`."""
+    """The largest divisor of `extent` up to `most`; `most` if that is less than its half."""
     even = max(r for r in range(1, most + 1) if extent % r == 0)
     return even if even * 2 > most else most
 
 
 def fits_register_tiles(node: Node) -> bool:
-    """Whether a convolution or dot is computed by register tiles, so that elementwise ops can follow in them."""
+    """Whether register tiles compute a convolution or dot, so that elementwise ops can follow."""
     tensor = node.results[0]
     if product_type(tensor.type).name not in ("f32", "f64") or tensor.size == 0:
         return False
@@ -103,7 +106,11 @@ def fits_register_tiles(node: Node) -> bool:
         return False
     if node.name == "convolution":
         labels = node.attributes["dimension_numbers"]
-        return labels["kernel"][-1] == "o" and labels["output"][-1] == "f" and node.attributes["batch_group_count"] == 1
+        return (
+            labels["kernel"][-1] == "o"
+            and labels["output"][-1] == "f"
+            and node.attributes["batch_group_count"] == 1
+        )
     return _minor_is_free(node) and not _better_by_library(node)
 
 
@@ -114,7 +121,10 @@ def _lanes(tensor: Tensor) -> int:
 def _minor_is_free(node: Node) -> bool:
     """Whether the right operand of a dot walks the result's minor dimension contiguously."""
     rhs, numbers = node.operands[1], node.attributes["dot_dimension_numbers"]
-    taken = (*numbers.get("rhs_batching_dimensions", ()), *numbers.get("rhs_contracting_dimensions", ()))
+    taken = (
+        *numbers.get("rhs_batching_dimensions", ()),
+        *numbers.get("rhs_contracting_dimensions", ()),
+    )
     return rhs.rank > 0 and rhs.rank - 1 not in taken
 
 
@@ -122,22 +132,27 @@ def _better_by_library(node: Node) -> bool:
     """A long transposed left operand is read across its rows: the library packs it first."""
     lhs, numbers = node.operands[0], node.attributes["dot_dimension_numbers"]
     summed = numbers.get("lhs_contracting_dimensions", ())
-    return lhs.rank > 0 and lhs.rank - 1 not in summed and lhs.size > LARGE_OPERAND and node.results[0].size > LARGE_OPERAND
+    return (
+        lhs.rank > 0
+        and lhs.rank - 1 not in summed
+        and lhs.size > LARGE_OPERAND
+        and node.results[0].size > LARGE_OPERAND
+    )
 
 
 def emit_contraction(region: Region) -> Kernel | None:
-    """A kernel for a region with one convolution or dot of floats, elementwise ops after it; None if it does not fit."""
+    """A kernel for one convolution or dot of floats and elementwise ops after it; None if unfit."""
     nodes = [n for n in region.nodes if n.name in ("convolution", "dot_general")]
     if len(nodes) != 1 or any(n.name in ("reduce", "reduce_window") for n in region.nodes):
         return None
     node, root = nodes[0], region.results[0]
-    if root.shape != node.results[0].shape or not fits_register_tiles(node):
+    if root.size != node.results[0].size or not fits_register_tiles(node):
         return None
-    tiling = tiling_of(root.shape, _lanes(node.results[0]))
+    tiling = tiling_of(node.results[0].shape, _lanes(node.results[0]))
     assert tiling is not None
     try:
         return _Tiles(region, node, tiling).emit()
-    except NotVectorizable:
+    except NotVectorizableError:
         return None
 
 
@@ -183,7 +198,14 @@ class _Tiles:
             lambda: with_rows(tiling.rows), lambda: with_rows(last_rows),
         )  # fmt: skip
 
-    def _either(self, block: Affine, blocks: int, uneven: bool, whole: Callable[[], None], cut: Callable[[], None]) -> None:
+    def _either(
+        self,
+        block: Affine,
+        blocks: int,
+        uneven: bool,
+        whole: Callable[[], None],
+        cut: Callable[[], None],
+    ) -> None:
         b, em = self.builder, self.em
         if not uneven:
             whole()
@@ -198,7 +220,14 @@ class _Tiles:
             with b.when(last):
                 cut()
 
-    def _tile(self, outer: Sequence[Affine], row_block: Affine, column_block: Affine, rows: int, columns: int) -> None:
+    def _tile(
+        self,
+        outer: Sequence[Affine],
+        row_block: Affine,
+        column_block: Affine,
+        rows: int,
+        columns: int,
+    ) -> None:
         em, b, tiling = self.em, self.builder, self.tiling
         lanes = tiling.lanes
         vectors = -(-columns // lanes)
@@ -250,7 +279,8 @@ class _Tiles:
                         left, right = (elementwise.convert(b, x, self.kind) for x in (left, right))
                         old = acc[r * len(names) + v]
                         total = b.op(
-                            f"math.fma {left.name}, {right.name}, {old.name} : {b.type_of(self.kind.register)}"
+                            f"math.fma {left.name}, {right.name}, {old.name} : "
+                            f"{b.type_of(self.kind.register)}"
                         )
                         result.append(Value(self.kind, (total,), lanes))
             return result
@@ -258,7 +288,9 @@ class _Tiles:
         sums = self._nest(extents, flat, step, [])
         return [sums[r * len(names) : (r + 1) * len(names)] for r in range(len(places))]
 
-    def _nest(self, extents: Sequence[int], acc: list[Value], step: Step, outer: list[Affine]) -> list[Value]:
+    def _nest(
+        self, extents: Sequence[int], acc: list[Value], step: Step, outer: list[Affine]
+    ) -> list[Value]:
         b = self.builder
         if not extents:
             return step(outer, acc)
@@ -286,7 +318,7 @@ class _Tiles:
                     offset = Affine.variable(name)
                     for index, stride in zip(place[:-1], strides, strict=False):
                         offset = offset + index * stride
-                    position = Position((*place[:-1], Affine.variable(name)), offset)
+                    position = Position.of_offset(offset)
                     em.pin(tensor, position, elementwise.convert(b, total, tensor.type))
                     for root, buffer in zip(self.region.results, self.outputs, strict=True):
                         em.store(em.element(root, position), buffer, offset)

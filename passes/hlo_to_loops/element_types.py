@@ -1,10 +1,10 @@
-"""Element types as kernels see them: their form in memory and in registers (docs/architecture.md)."""
+"""Element types as kernels see them: in memory and in registers (docs/architecture.md)."""
 
 from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from hlo.diagnostics import UnsupportedError
 
@@ -114,9 +114,9 @@ class ElementType:
         return FLOAT_FORMATS[self.name]
 
 
-@lru_cache(maxsize=None)
+@cache
 def element_type(name: str) -> ElementType:
-    """The element type MLIR prints as ``name``; raises UnsupportedError for one with no form here."""
+    """The element type MLIR prints as `name`; raises UnsupportedError if it has no form here."""
     if name == "i1":
         return ElementType(name, Kind.BOOL, 1, "i8", "i1")
     if name in ("i2", "i4", "i8", "i16", "i32", "i64", "ui2", "ui4", "ui8", "ui16", "ui32", "ui64"):

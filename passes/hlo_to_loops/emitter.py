@@ -1,8 +1,9 @@
 """Pulls values through a kernel's ops: the value of any tensor at any position, in registers.
 
-Each op is a function from a position in its result to a value, which asks its operands for theirs (the elemental
-emission of XLA's `elemental_ir_emitter`); loads happen at the kernel's inputs. In vector mode one loop variable, the
-lane variable, advances by the vector width, and a position is vectorisable when it is affine in it.
+Each op is a function from a position in its result to a value, which asks its operands for theirs
+(the elemental emission of XLA's `elemental_ir_emitter`); loads happen at the kernel's inputs. In
+vector mode one loop variable, the lane variable, advances by the vector width, and a position is
+vectorisable when it is affine in it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from hlo.passes.hlo_to_loops.loop_space import required_cuts
 INDEX_BITS = 64
 
 
-class NotVectorizable(Exception):
+class NotVectorizableError(Exception):
     """A position is not affine in the lane variable: this code must be emitted for scalars."""
 
 
@@ -72,7 +73,8 @@ class Emitter:
         """Where the row-major space of a tensor must be cut into loops; see loop_space."""
         return required_cuts(tensor, self._cuts)
 
-    # -- loops ---------------------------------------------------------------------------------------
+    # -- loops
+    # ---------------------------------------------------------------------------------------
     def variable(self, name: str, extent: int) -> Affine:
         """Declares an SSA index value in [0, extent) as a variable of index expressions."""
         self.extents[name] = extent
@@ -90,7 +92,7 @@ class Emitter:
             self.lane, self.mask, self._lane_level = saved
 
     def hoist_from_here(self) -> None:
-        """Vector code that stands in no loop of its own: what lanes share is computed right here."""
+        """Vector code in no loop of its own: what lanes share is computed right here."""
         self._lane_level = self.b.level
 
     @contextmanager
@@ -108,15 +110,18 @@ class Emitter:
     def masked(self, condition: str) -> Iterator[None]:
         """Lanes where `condition` (i1 at the current width) does not hold load nothing."""
         saved = self.mask
-        self.mask = condition if saved is None else self.b.op(
-            f"arith.andi {saved}, {condition} : {self.b.type_of('i1')}"
+        self.mask = (
+            condition
+            if saved is None
+            else self.b.op(f"arith.andi {saved}, {condition} : {self.b.type_of('i1')}")
         )
         try:
             yield
         finally:
             self.mask = saved
 
-    # -- index arithmetic ----------------------------------------------------------------------------
+    # -- index arithmetic
+    # ----------------------------------------------------------------------------
     def is_uniform(self, index: Affine) -> bool:
         """Whether an index is the same in every lane."""
         return self.lane is None or index.coefficient(self.lane) == 0
@@ -126,7 +131,8 @@ class Emitter:
         b = self.b
         with b.width(0):
             total: str | None = None
-            # Names are numbered as they are defined: outer loop variables first keeps partial sums invariant.
+            # Names are numbered as they are defined: outer loop variables first keeps partial sums
+            # invariant.
             for name, coefficient in sorted(index.terms, key=lambda term: (len(term[0]), term[0])):
                 term = name
                 if coefficient != 1:
@@ -148,14 +154,16 @@ class Emitter:
         if (low >= 0 and high < size) or not self.is_uniform(index):
             return index
         with self.b.width(0):
-            return self.name_index(self.b.load(f"arith.addi {self.index(index)}, {self.b.index(0)} : index"), size)
+            return self.name_index(
+                self.b.load(f"arith.addi {self.index(index)}, {self.b.index(0)} : index"), size
+            )
 
     def divmod(self, index: Affine, divisor: int) -> tuple[Affine, Affine]:
         """Quotient and remainder by a positive constant of an index that is not negative."""
         if (exact := index.divmod(divisor, self.extents)) is not None:
             return exact
         if not self.is_uniform(index):
-            raise NotVectorizable("a lane crosses a row boundary")
+            raise NotVectorizableError("a lane crosses a row boundary")
         _, high = index.bounds(self.extents)
         with self.b.width(0):
             name, by = self.index(index), self.b.index(divisor)
@@ -194,7 +202,8 @@ class Emitter:
                 name = b.op(f"arith.addi {name}, {ramp} : {b.type_of('i64')}")
         return elementwise.convert(b, Value(integer, (name,), b.lanes), to)
 
-    # -- values --------------------------------------------------------------------------------------
+    # -- values
+    # --------------------------------------------------------------------------------------
     def element(self, tensor: Tensor, position: Position) -> Value:
         """The value of `tensor` at `position`, at the current width."""
         b = self.b
@@ -214,7 +223,7 @@ class Emitter:
         return all(self.is_uniform(i) for i in position.dims)
 
     def _uniform(self, tensor: Tensor, position: Position) -> Value:
-        """A value that all lanes share: computed once, ahead of the lane loop where nothing forbids it."""
+        """A value that all lanes share: computed once, ahead of the lane loop where it may."""
         lanes, level = self.b.lanes, self._lane_level
         with self.scalar():
             if self.b.can_hoist_to(level) and self._defined_at(tensor, position, level):
@@ -251,7 +260,9 @@ class Emitter:
             ]
             return emit(self.b, operands, tensor.type, node.attributes)
         raise UnsupportedError(
-            "no kernel code can be generated for this op", op=f"hlo.{node.name}", location=node.location
+            "no kernel code can be generated for this op",
+            op=f"hlo.{node.name}",
+            location=node.location,
         )
 
     def _constant(self, node: Node) -> Value:
@@ -267,7 +278,8 @@ class Emitter:
         """Declares a value already computed, until the current region closes."""
         self.b.remember((tensor, position, self.b.lanes, self.mask), value)
 
-    # -- memory --------------------------------------------------------------------------------------
+    # -- memory
+    # --------------------------------------------------------------------------------------
     def load(self, buffer: Buffer, offset: Affine) -> Value:
         """Loads the element (or lanes) at a row-major offset."""
         b, lanes = self.b, self.b.lanes
@@ -278,7 +290,7 @@ class Emitter:
         if stride == 1:
             return self._load_contiguous(buffer, offset)
         if not self.gathers:
-            raise NotVectorizable("a load is not contiguous in the lanes")
+            raise NotVectorizableError("a load is not contiguous in the lanes")
         raws: list[str] = []
         memory, mask = buffer.type.memory, self.mask or b.constant(True, "i1")
         parts = buffer.type.parts
@@ -290,7 +302,8 @@ class Emitter:
             vector = b.type_of(memory)
             raws.append(
                 b.load(
-                    f"vector.gather {buffer.name}[{base}] [{ramp}], {mask}, {passthru} : {buffer.memref}, "
+                    f"vector.gather {buffer.name}[{base}] [{ramp}], {mask}, {passthru} : "
+                    f"{buffer.memref}, "
                     f"vector<{lanes}xi64>, {b.type_of('i1')}, {vector} into {vector}"
                 )
             )
@@ -299,7 +312,9 @@ class Emitter:
     def _load_scalar(self, buffer: Buffer, offset: Affine) -> Value:
         parts = buffer.type.parts
         raws = [
-            self.b.load(f"memref.load {buffer.name}[{self.index(offset * parts + i)}] : {buffer.memref}")
+            self.b.load(
+                f"memref.load {buffer.name}[{self.index(offset * parts + i)}] : {buffer.memref}"
+            )
             for i in range(parts)
         ]
         return elementwise.unpack(self.b, buffer.type, raws)
@@ -318,7 +333,8 @@ class Emitter:
             with b.width(b.lanes * parts):
                 passthru = b.constant(0, memory)
             raw = b.load(
-                f"vector.maskedload {buffer.name}[{base}], {mask}, {passthru} : {buffer.memref}, {bits}, "
+                f"vector.maskedload {buffer.name}[{base}], {mask}, {passthru} : "
+                f"{buffer.memref}, {bits}, "
                 f"{vector} into {vector}"
             )
         if parts == 1:
@@ -334,10 +350,13 @@ class Emitter:
         raws = elementwise.pack(b, value)
         if not b.lanes or self.lane is None:
             for i, raw in enumerate(raws):
-                b.effect(f"memref.store {raw}, {buffer.name}[{self.index(offset * parts + i)}] : {buffer.memref}")
+                b.effect(
+                    f"memref.store {raw}, {buffer.name}[{self.index(offset * parts + i)}] : "
+                    f"{buffer.memref}"
+                )
             return
         if offset.coefficient(self.lane) != 1:
-            raise NotVectorizable("a store is not contiguous in the lanes")
+            raise NotVectorizableError("a store is not contiguous in the lanes")
         raw, mask, bits = raws[0], self.mask, b.type_of("i1")
         vector = b.type_of(buffer.type.memory)
         if parts == 2:
@@ -350,9 +369,13 @@ class Emitter:
         if mask is None:
             b.effect(f"vector.store {raw}, {buffer.name}[{base}] : {buffer.memref}, {vector}")
         else:
-            b.effect(f"vector.maskedstore {buffer.name}[{base}], {mask}, {raw} : {buffer.memref}, {bits}, {vector}")
+            b.effect(
+                f"vector.maskedstore {buffer.name}[{base}], {mask}, {raw} : "
+                f"{buffer.memref}, {bits}, {vector}"
+            )
 
-    # -- regions of scalars ----------------------------------------------------------------------------
+    # -- regions of scalars
+    # ----------------------------------------------------------------------------
     def apply(self, region: Region, arguments: Sequence[Value]) -> list[Value]:
         """Evaluates a region on rank-0 tensors (a reducer, a comparator) at the current width."""
         known: dict[Tensor, Value] = dict(zip(region.arguments, arguments, strict=True))
@@ -361,7 +384,10 @@ class Emitter:
                 known[node.results[0]] = self._constant(node)
                 continue
             operands = [self._captured(known, o) for o in node.operands]
-            if node.name in ("reshape", "broadcast_in_dim", "transpose") and node.results[0].size == 1:
+            if (
+                node.name in ("reshape", "broadcast_in_dim", "transpose")
+                and node.results[0].size == 1
+            ):
                 known[node.results[0]] = operands[0]
                 continue
             emit = elementwise.EMITTERS.get(node.name)

@@ -1,4 +1,4 @@
-"""Loops that fold many elements into one: the shared engine of reductions, dots and convolutions."""
+"""Loops that fold many elements into one: the engine of reductions, dots and convolutions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hlo.passes.hlo_to_loops.affine import Affine
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
 from hlo.passes.hlo_to_loops.element_types import ElementType, Kind, element_type
-from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizable
+from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 
 UNROLL_WHOLE = 8
 ACCUMULATORS = 4
@@ -29,8 +29,8 @@ class Fold:
         element: the values to fold in, at the loop indices.
         combine: (accumulators, values) -> accumulators, at the builder's current width.
         initial: accumulators before the first point, at the current width.
-        identity: per accumulator, the constant that `combine` leaves alone; None where lanes may not be
-            folded apart (an unknown reducer need not commute).
+        identity: per accumulator, the constant that `combine` leaves alone; None where lanes may
+            not be folded apart (an unknown reducer need not commute).
     """
 
     extents: tuple[int, ...]
@@ -41,7 +41,7 @@ class Fold:
 
 
 def fold(em: Emitter, work: Fold) -> list[Value]:
-    """Emits the fold; in scalar code with `em.row_lanes`, folds lanes of the innermost loop apart if it can."""
+    """Emits the fold; in scalar code with `em.row_lanes`, lanes of the innermost loop apart."""
     if math.prod(work.extents) == 0:
         return list(work.initial)
     inner = work.extents[-1] if work.extents else 1
@@ -49,7 +49,7 @@ def fold(em: Emitter, work: Fold) -> list[Value]:
     if lanes:
         try:
             return _fold_lanes(em, work, lanes)
-        except NotVectorizable:
+        except NotVectorizableError:
             pass
     if math.prod(work.extents) <= UNROLL_WHOLE:
         return _fold_unrolled(em, work)
@@ -105,7 +105,7 @@ def _nest(
 
 
 def _fold_lanes(em: Emitter, work: Fold, lanes: int) -> list[Value]:
-    """Scalar accumulators, but the innermost loop folds `lanes` columns (times ACCUMULATORS) apart."""
+    """Scalar accumulators, but the innermost loop folds `lanes` x ACCUMULATORS columns apart."""
     b, inner = em.b, work.extents[-1]
     assert work.identity is not None
     types = [v.type for v in work.initial]
@@ -131,7 +131,7 @@ def _fold_lanes(em: Emitter, work: Fold, lanes: int) -> list[Value]:
 def _fold_row(
     em: Emitter, work: Fold, outer: list[Affine], accumulators: list[Value], lanes: int, groups: int
 ) -> list[Value]:
-    """One run of the innermost loop: blocks of groups x lanes, then single vectors, then a masked rest."""
+    """One run of the innermost loop: groups x lanes, then single vectors, then a masked rest."""
     b, inner = em.b, work.extents[-1]
     types = [v.type for v in work.initial]
     width = len(types)
@@ -205,11 +205,14 @@ def _lanes_of(em: Emitter, value: Value, lanes: int, start: int, count: int) -> 
     b, register = em.b, value.type.register
     whole = f"vector<{lanes}x{register}>"
     if count == 1:
-        parts = tuple(b.op(f"vector.extract {p}[{start}] : {register} from {whole}") for p in value.parts)
+        parts = tuple(
+            b.op(f"vector.extract {p}[{start}] : {register} from {whole}") for p in value.parts
+        )
         return Value(value.type, parts, 0)
     parts = tuple(
         b.op(
-            f"vector.extract_strided_slice {p} {{offsets = [{start}], sizes = [{count}], strides = [1]}} : "
+            f"vector.extract_strided_slice {p} "
+            f"{{offsets = [{start}], sizes = [{count}], strides = [1]}} : "
             f"{whole} to vector<{count}x{register}>"
         )
         for p in value.parts
@@ -218,7 +221,7 @@ def _lanes_of(em: Emitter, value: Value, lanes: int, start: int, count: int) -> 
 
 
 def identity_of(op: str, kind: ElementType) -> float | int | bool | None:
-    """The constant that `op` leaves every value of a type unchanged with; None if it has none or does not commute."""
+    """The neutral constant of `op` for a type; None if it has none or does not commute."""
     if kind.kind is Kind.BOOL:
         return {"add": False, "or": False, "maximum": False, "xor": False,
                 "multiply": True, "and": True, "minimum": True}.get(op)  # fmt: skip
@@ -226,6 +229,10 @@ def identity_of(op: str, kind: ElementType) -> float | int | bool | None:
         return {"add": -0.0, "multiply": 1.0}.get(op)
     if kind.is_float:
         return {"add": -0.0, "multiply": 1.0, "maximum": -math.inf, "minimum": math.inf}.get(op)
-    low, high = (-(1 << (kind.bits - 1)), (1 << (kind.bits - 1)) - 1) if kind.is_signed else (0, (1 << kind.bits) - 1)
+    low, high = (
+        (-(1 << (kind.bits - 1)), (1 << (kind.bits - 1)) - 1)
+        if kind.is_signed
+        else (0, (1 << kind.bits) - 1)
+    )
     return {"add": 0, "or": 0, "xor": 0, "multiply": 1, "and": high if not kind.is_signed else -1,
             "maximum": low, "minimum": high}.get(op)  # fmt: skip

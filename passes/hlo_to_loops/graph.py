@@ -66,7 +66,7 @@ _CONV = re.compile(r"^#hlo\.conv<\[(.*?)\]x\[(.*?)\]->\[(.*?)\]>$")
 
 
 def decode_attribute(attribute: Any) -> Any:
-    """An attribute as a plain Python value; hlo's structured attributes become dicts of their fields."""
+    """An attribute as a plain Python value; hlo's structured attributes become dicts."""
     if isinstance(attribute, (ir.DenseI64ArrayAttr, ir.DenseBoolArrayAttr, ir.DenseI32ArrayAttr)):
         return tuple(attribute)
     if isinstance(attribute, ir.ArrayAttr):

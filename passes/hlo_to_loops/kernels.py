@@ -9,7 +9,11 @@ from hlo.passes.hlo_to_loops.contraction_kernel import emit_contraction
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.library_kernels import LIBRARY_EMITTERS
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, emit_loop_kernel
-from hlo.passes.hlo_to_loops.update_kernels import emit_dynamic_update_slice, emit_scatter, emit_select_and_scatter
+from hlo.passes.hlo_to_loops.update_kernels import (
+    emit_dynamic_update_slice,
+    emit_scatter,
+    emit_select_and_scatter,
+)
 from hlo.passes.hlo_to_loops.work import work_of
 
 __all__ = ["elemental", "emit_kernel"]
@@ -25,12 +29,18 @@ def emit_kernel(region: Region) -> Kernel:
 def _special(region: Region, root: Node) -> Kernel | None:
     if (kernel := emit_contraction(region)) is not None:
         return kernel
-    if (emit := LIBRARY_EMITTERS.get(root.name)) is not None and (kernel := emit(region, root)) is not None:
+    if (emit := LIBRARY_EMITTERS.get(root.name)) is not None and (
+        kernel := emit(region, root)
+    ) is not None:
         return kernel
     if root.name == "scatter":
         return emit_scatter(region, root)
     if root.name == "select_and_scatter":
         return emit_select_and_scatter(region, root)
-    if root.name == "dynamic_update_slice" and len(region.results) == 1 and root.operands[0] in region.arguments:
+    if (
+        root.name == "dynamic_update_slice"
+        and len(region.results) == 1
+        and root.operands[0] in region.arguments
+    ):
         return emit_dynamic_update_slice(region, root)
     return None

@@ -12,8 +12,12 @@ from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, functi
 
 def pointer_to(b: Builder, buffer: Buffer) -> str:
     """The address of a buffer as an `!llvm.ptr`."""
-    address = b.op(f"memref.extract_aligned_pointer_as_index {buffer.name} : {buffer.memref} -> index")
-    return b.op(f"llvm.inttoptr {b.op(f'arith.index_cast {address} : index to i64')} : i64 to !llvm.ptr")
+    address = b.op(
+        f"memref.extract_aligned_pointer_as_index {buffer.name} : {buffer.memref} -> index"
+    )
+    return b.op(
+        f"llvm.inttoptr {b.op(f'arith.index_cast {address} : index to i64')} : i64 to !llvm.ptr"
+    )
 
 
 def array_of(b: Builder, values: Sequence[str], kind: str) -> str:
@@ -27,7 +31,12 @@ def array_of(b: Builder, values: Sequence[str], kind: str) -> str:
 
 
 def library_kernel(
-    region: Region, function: str, buffers: Sequence[Buffer], parameters: Sequence[int], *, callback: str = ""
+    region: Region,
+    function: str,
+    buffers: Sequence[Buffer],
+    parameters: Sequence[int],
+    *,
+    callback: str = "",
 ) -> Kernel:
     """A kernel that calls `function(runtime, buffers, parameters[, comparator])`.
 

@@ -1,4 +1,4 @@
-"""Kernels that call the runtime's libraries: matrix multiplication, sorting, FFT, factorisations."""
+"""Kernels that call the runtime's libraries: matrix products, sorting, FFT, factorisations."""
 
 from __future__ import annotations
 
@@ -23,21 +23,33 @@ def emit_fft(region: Region, node: Node) -> Kernel | None:
     batch = math.prod(operand.shape[: operand.rank - len(lengths)])
     real_bytes = operand.type.part_type.bits // 8
     inputs, outputs = argument_buffers(region)
-    parameters = [FFT_KINDS.index(node.attributes["fft_type"]), real_bytes, batch, len(lengths), *lengths]
+    parameters = [
+        FFT_KINDS.index(node.attributes["fft_type"]),
+        real_bytes,
+        batch,
+        len(lengths),
+        *lengths,
+    ]
     return library_kernel(region, "hlo_rt_fft", [inputs[operand], outputs[0]], parameters)
 
 
 def emit_custom_call(region: Region, node: Node) -> Kernel | None:
-    """A kernel that calls the runtime's function of a LAPACK target, by the convention in kernel_abi.h."""
+    """A kernel that calls the runtime's function of a LAPACK target as kernel_abi.h says."""
     target = str(node.attributes.get("call_target_name", ""))
     if not target.startswith("lapack_"):
         return None
     inputs, outputs = argument_buffers(region)
     tensors = [*node.operands, *node.results]
-    parameters = [0, len(node.operands), len(node.results)]  # 0: our tensors are row-major, whatever layouts it asks for
+    parameters = [
+        0,
+        len(node.operands),
+        len(node.results),
+    ]  # 0: our tensors are row-major, whatever layouts it asks for
     for tensor in tensors:
         parameters += [tensor.rank, *tensor.shape]
-    config = node.attributes.get("mhlo.backend_config") or node.attributes.get("backend_config") or {}
+    config = (
+        node.attributes.get("mhlo.backend_config") or node.attributes.get("backend_config") or {}
+    )
     parameters += [int(config[key]) for key in sorted(config)]
     buffers = [*(inputs[t] for t in node.operands), *outputs]
     return library_kernel(region, f"hlo_rt_{target}", buffers, parameters)

@@ -1,4 +1,4 @@
-"""A kernel as one loop nest: every root is computed element by element over a common row-major space."""
+"""A kernel as one loop nest: every root is computed by element over a common row-major space."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.element_types import ElementType
-from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizable
+from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Region, Tensor
 from hlo.passes.hlo_to_loops.work import work_of
 
@@ -24,17 +24,18 @@ class Kernel:
     """The text of one kernel.
 
     Attributes:
-        text: a `func.func` named `@NAME`: fill in the name. Arguments are the inputs' memrefs, then the
-            outputs', then `%begin, %end : index`, the range of work units.
+        text: a `func.func` named `@NAME`: fill in the name. Arguments are the inputs' memrefs, then
+            the outputs', then `%begin, %end : index`, the range of work units.
         units: how many work units there are.
         inputs: memref types of the inputs.
         outputs: memref types of the outputs.
-        in_place: inputs that are read only at the element that is then written, so that an output of the same
-            size may share their memory.
-        updates: for a kernel that changes part of some inputs: the input that each output starts as. Its
-            outputs must hold those inputs' values when it starts.
+        in_place: inputs that are read only at the element that is then written, so that an output
+            of the same size may share their memory.
+        updates: for a kernel that changes part of some inputs: the input that each output starts
+            as. Its outputs must hold those inputs' values when it starts.
         update_safe: whether such an output may be the input's own memory.
-        scratch: (elements, element type) of buffers the kernel works in; arguments after the outputs.
+        scratch: (elements, element type) of buffers the kernel works in; arguments after the
+            outputs.
         runtime: whether the last argument is the `HloRuntime` pointer.
         work: element operations of the whole kernel, roughly nanoseconds of scalar code.
         declarations: functions of the runtime that the text calls.
@@ -64,14 +65,13 @@ def function_text(builder: Builder, inputs: Sequence[Buffer], outputs: Sequence[
     """The `func.func` around a kernel's body; `@NAME` stands for its name."""
     arguments = ", ".join(f"{buffer.name}: {buffer.memref}" for buffer in (*inputs, *outputs))
     separator = ", " if arguments else ""
-    return (
-        f"func.func @NAME({arguments}{separator}%begin: index, %end: index) {{\n{builder.text()}\n  return\n}}\n"
-    )
+    head = f"func.func @NAME({arguments}{separator}%begin: index, %end: index) {{"
+    return f"{head}\n{builder.text()}\n  return\n}}\n"
 
 
 @dataclass(frozen=True)
 class Width:
-    """One way to emit a kernel: vector lanes, strided loads as gathers, lanes for folds in scalar code."""
+    """One way to emit a kernel: vector lanes, strided loads as gathers, lanes of scalar folds."""
 
     lanes: int = 0
     gathers: bool = False
@@ -91,13 +91,13 @@ def at_best_width(region: Region, emit: Emit) -> Kernel:
     for width in widths:
         try:
             return emit(width)
-        except NotVectorizable:
+        except NotVectorizableError:
             continue
     return emit(Width())
 
 
 def emit_loop_kernel(region: Region) -> Kernel:
-    """A kernel that computes the results of a region, all of one element count, element by element."""
+    """A kernel that computes a region's results, all of one element count, element by element."""
     return at_best_width(region, lambda width: _emit(region, width))
 
 
@@ -118,7 +118,7 @@ def lanes_for(width: Width, extents: Sequence[int]) -> int:
     if lanes >= 4:
         return lanes
     if width.lanes:
-        raise NotVectorizable("the innermost loop is shorter than a vector")
+        raise NotVectorizableError("the innermost loop is shorter than a vector")
     return 0
 
 
@@ -158,7 +158,7 @@ def _emit(region: Region, width: Width) -> Kernel:
 
 
 def _block_of(region: Region, extents: Sequence[int], lanes: int) -> int:
-    """Elements of the innermost loop for one work unit: fewer where each folds many; a row with folds stays whole."""
+    """Elements of the innermost loop in one work unit: fewer where each folds many; whole rows of folds."""
     if any(n.name in FOLDS and n.results[0] not in region.results for n in region.nodes):
         return extents[-1]
     per_element = max(1, work_of(region) // max(1, region.results[0].size))
@@ -168,7 +168,7 @@ def _block_of(region: Region, extents: Sequence[int], lanes: int) -> int:
 
 @dataclass(frozen=True)
 class Nest:
-    """How the loops are laid out: `parallel` leading loops and blocks of the innermost are work units."""
+    """How loops are laid out: `parallel` leading loops and blocks of the innermost are work units."""
 
     extents: tuple[int, ...]
     parallel: int
@@ -207,7 +207,13 @@ class Nest:
             self._middle(em, lanes, body, base, self.parallel, block)
 
     def _middle(
-        self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine, depth: int, block: Affine
+        self,
+        em: Emitter,
+        lanes: int,
+        body: Callable[[Affine], None],
+        base: Affine,
+        depth: int,
+        block: Affine,
     ) -> None:
         """The loops between the parallel ones and the innermost."""
         if depth == len(self.extents) - 1:
@@ -216,9 +222,18 @@ class Nest:
         b = em.b
         with b.loop(b.index(0), b.index(self.extents[depth]), b.index(1)) as loop:
             index = em.variable(loop.iv, self.extents[depth])
-            self._middle(em, lanes, body, base + index * suffix_products(self.extents)[depth], depth + 1, block)
+            self._middle(
+                em,
+                lanes,
+                body,
+                base + index * suffix_products(self.extents)[depth],
+                depth + 1,
+                block,
+            )
 
-    def _inner(self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine, block: Affine) -> None:
+    def _inner(
+        self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine, block: Affine
+    ) -> None:
         b, extent = em.b, self.extents[-1]
         step = max(lanes, 1)
         whole = extent // step * step
@@ -246,7 +261,9 @@ class Nest:
         with b.when(last):
             self._rest(em, lanes, body, base, whole)
 
-    def _rest(self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine, whole: int) -> None:
+    def _rest(
+        self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine, whole: int
+    ) -> None:
         """The last, partial vector of a row, under a mask."""
         b, extent = em.b, self.extents[-1]
         name = b.load(f"arith.addi {b.index(whole)}, {b.index(0)} : index")

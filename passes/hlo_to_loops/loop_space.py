@@ -1,7 +1,8 @@
 """Which loops a kernel needs: the coarsest row-major factoring in which every index stays affine.
 
-A space of n elements is described by cuts: inner sizes at which a loop must begin. Elementwise ops and reshapes pass
-cuts through, since they keep the row-major order; an op that looks at dimensions cuts where it must.
+A space of n elements is described by cuts: inner sizes at which a loop must begin. Elementwise ops
+and reshapes pass cuts through, since they keep the row-major order; an op that looks at dimensions
+cuts where it must.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from hlo.passes.hlo_to_loops.graph import Node, Tensor
 _KEEPS_ORDER = frozenset({"reshape", "copy", "optimization_barrier"})
 
 
-def required_cuts(tensor: Tensor, memo: dict[Tensor, frozenset[int]] | None = None) -> frozenset[int]:
+def required_cuts(
+    tensor: Tensor, memo: dict[Tensor, frozenset[int]] | None = None
+) -> frozenset[int]:
     """Cuts of the row-major space of `tensor` that the ops producing it need."""
     memo = {} if memo is None else memo
     if (known := memo.get(tensor)) is not None:
@@ -50,7 +53,12 @@ def _broadcast_cuts(node: Node, memo: dict[Tensor, frozenset[int]]) -> set[int]:
     joined: set[int] = set()  # result dimension d that needs no cut between d and d + 1
     for d in range(len(shape) - 1):
         a, b = source.get(d), source.get(d + 1)
-        adjacent = a is not None and b is not None and all(operand.shape[k] == 1 for k in range(a + 1, b)) and a < b
+        adjacent = (
+            a is not None
+            and b is not None
+            and all(operand.shape[k] == 1 for k in range(a + 1, b))
+            and a < b
+        )
         if (a is None and b is None) or adjacent or shape[d] == 1 or shape[d + 1] == 1:
             joined.add(d)
     mapping = [None] * len(shape)
@@ -65,7 +73,10 @@ def _transpose_joins(node: Node) -> set[int]:
 
 
 def _mapped_cuts(
-    node: Node, mapping: list[int | None] | tuple[int, ...], joined: set[int], memo: dict[Tensor, frozenset[int]]
+    node: Node,
+    mapping: list[int | None] | tuple[int, ...],
+    joined: set[int],
+    memo: dict[Tensor, frozenset[int]],
 ) -> set[int]:
     """Cuts at dimension boundaries not in `joined`, and the operand's cuts moved along `mapping`.
 

@@ -1,11 +1,13 @@
-"""dot_general as calls of the vendor's matrix multiplication, where its operands are matrices in memory.
+"""dot_general as calls of the vendor's matrix product, where its operands are matrices in memory.
 
-An operand is a matrix in memory when its batch, free and contracted dimensions each walk it with one stride, and the free
-or the contracted one with stride 1. Outer batch dimensions that do not merge become loops around batched calls.
+An operand is a matrix in memory when its batch, free and contracted dimensions each walk it with
+one stride, and the free or the contracted one with stride 1. Outer batch dimensions that do not
+merge become loops around batched calls.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +47,7 @@ class MatrixOperand:
 
     @property
     def transposed(self) -> bool | None:
-        """Whether the contracted dimension is the outer one in memory; None if neither has stride 1."""
+        """Whether the contracted dimension is outer in memory; None if neither has stride 1."""
         if self.summed.stride == 1 or self.summed.extent == 1:
             return False
         return True if self.free.stride == 1 or self.free.extent == 1 else None
@@ -63,7 +65,7 @@ def merged(tensor: Tensor, dims: Sequence[int]) -> Axis | None:
     wide = [d for d in dims if tensor.shape[d] != 1]
     if not wide:
         return Axis(1, 1)
-    for outer, inner in zip(wide, wide[1:], strict=False):
+    for outer, inner in itertools.pairwise(wide):
         if strides[outer] != strides[inner] * tensor.shape[inner]:
             return None
     return Axis(math.prod(tensor.shape[d] for d in wide), strides[wide[-1]])
@@ -92,10 +94,14 @@ def matrix_operands(node: Node) -> tuple[MatrixOperand, MatrixOperand] | None:
 
 
 def emit_matrix_multiply(region: Region, node: Node) -> Kernel | None:
-    """A kernel that calls the vendor library, or None where generated loops do better or it cannot."""
+    """A kernel that calls the vendor library; None where it cannot or generated loops do better."""
     result = node.results[0]
     suffix = SUFFIX.get(result.type.name)
-    if suffix is None or len(region.nodes) != 1 or any(o.type != result.type for o in node.operands):
+    if (
+        suffix is None
+        or len(region.nodes) != 1
+        or any(o.type != result.type for o in node.operands)
+    ):
         return None
     if (operands := matrix_operands(node)) is None:
         return None
@@ -120,7 +126,10 @@ def emit_matrix_multiply(region: Region, node: Node) -> Kernel | None:
 
 
 def declaration(suffix: str) -> str:
-    kinds = "!llvm.ptr, i32, i32, i64, i64, i64, !llvm.ptr, !llvm.ptr, i64, i64, !llvm.ptr, i64, i64, !llvm.ptr, !llvm.ptr, i64, i64, i64"
+    kinds = (
+        "!llvm.ptr, i32, i32, i64, i64, i64, !llvm.ptr, !llvm.ptr, i64, i64, "
+        "!llvm.ptr, i64, i64, !llvm.ptr, !llvm.ptr, i64, i64, i64"
+    )
     return f"llvm.func @hlo_rt_gemm_batched_{suffix}({kinds}) -> i32"
 
 
@@ -128,7 +137,13 @@ class _Call:
     """Emission of one batched call inside loops over outer batch dimensions."""
 
     def __init__(
-        self, b: Builder, lhs: MatrixOperand, rhs: MatrixOperand, suffix: str, scalar: str, parts: int
+        self,
+        b: Builder,
+        lhs: MatrixOperand,
+        rhs: MatrixOperand,
+        suffix: str,
+        scalar: str,
+        parts: int,
     ) -> None:
         self.b, self.lhs, self.rhs = b, lhs, rhs
         self.suffix, self.scalar, self.parts = suffix, scalar, parts
@@ -138,7 +153,10 @@ class _Call:
         self.alpha, self.beta = self._scalar(1.0), self._scalar(0.0)
         pointers = [pointer_to(b, buffer) for buffer in buffers]
         m, n = self.lhs.free.extent, self.rhs.free.extent
-        batch = [(p.extent, p.stride, q.stride) for p, q in zip(self.lhs.batch, self.rhs.batch, strict=True)]
+        batch = [
+            (p.extent, p.stride, q.stride)
+            for p, q in zip(self.lhs.batch, self.rhs.batch, strict=True)
+        ]
         axes: list[tuple[int, int, int, int]] = []
         stride = m * n
         for extent, left, right in reversed(batch):
@@ -160,11 +178,16 @@ class _Call:
         b.effect(f"llvm.store {b.constant(value, self.scalar)}, {at} : {self.scalar}, !llvm.ptr")
         if self.parts == 2:
             second = b.op(f"llvm.getelementptr {at}[1] : (!llvm.ptr) -> !llvm.ptr, {self.scalar}")
-            b.effect(f"llvm.store {b.constant(0.0, self.scalar)}, {second} : {self.scalar}, !llvm.ptr")
+            b.effect(
+                f"llvm.store {b.constant(0.0, self.scalar)}, {second} : {self.scalar}, !llvm.ptr"
+            )
         return at
 
     def _loops(
-        self, axes: Sequence[tuple[int, int, int, int]], inner: tuple[int, int, int, int], pointers: list[str]
+        self,
+        axes: Sequence[tuple[int, int, int, int]],
+        inner: tuple[int, int, int, int],
+        pointers: list[str],
     ) -> None:
         b = self.b
         if not axes:
@@ -177,7 +200,10 @@ class _Call:
             for pointer, stride in zip(pointers, strides, strict=True):
                 offset = b.op(f"arith.muli {index}, {b.constant(stride * self.parts, 'i64')} : i64")
                 moved.append(
-                    b.op(f"llvm.getelementptr {pointer}[{offset}] : (!llvm.ptr, i64) -> !llvm.ptr, {self.scalar}")
+                    b.op(
+                        f"llvm.getelementptr {pointer}[{offset}] : "
+                        f"(!llvm.ptr, i64) -> !llvm.ptr, {self.scalar}"
+                    )
                 )
             self._loops(axes[1:], inner, moved)
 

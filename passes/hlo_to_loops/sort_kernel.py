@@ -1,4 +1,4 @@
-"""sort as calls of the runtime: by keys where the comparator is recognised, else through a compiled comparator."""
+"""sort as calls of the runtime: by keys where the comparator is known, else by compiled code."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def emit_sort(region: Region, node: Node) -> Kernel | None:
 
 
 def _comparator(node: Node) -> str:
-    """`llvm.func @NAME__callback(lhs, rhs) -> i8`: the comparator on pointers to elements, one for each operand."""
+    """`@NAME__callback(lhs, rhs) -> i8`: the comparator, on pointers to elements of each operand."""
     b = Builder()
     em = Emitter(b, {})
     values: list[Value] = []
@@ -118,7 +118,9 @@ def _key(region: Region, node: Node, count: int) -> Key | None:
     if high != low + 1 or low % 2 or low // 2 >= count:
         return None
     order = _order(node.operands[0].type, left[1], node.attributes.get("compare_type", ""))
-    return None if order is None else Key(low // 2, order, (direction == "GT") != (left[0] > right[0]))
+    return (
+        None if order is None else Key(low // 2, order, (direction == "GT") != (left[0] > right[0]))
+    )
 
 
 def _order(kind: ElementType, canonical: bool, compare_type: str) -> int | None:
@@ -127,7 +129,8 @@ def _order(kind: ElementType, canonical: bool, compare_type: str) -> int | None:
     if kind.kind in (Kind.UINT, Kind.BOOL) and (kind.bits >= 8 or kind.kind is Kind.BOOL):
         return UNSIGNED
     if kind.name not in ("f16", "bf16", "f32", "f64") or compare_type != "TOTALORDER":
-        return None  # without total order NaN has no place: only the comparator itself tells what happens
+        # Without total order NaN has no place: only the comparator itself tells what happens.
+        return None
     if not canonical:
         return FLOAT_TOTAL
     return BFLOAT_CANONICAL if kind.name == "bf16" else FLOAT_CANONICAL
@@ -160,7 +163,11 @@ def _without_nan(node: Node) -> Tensor | None:
     if number is None or float(number) == float(number):
         return None
     compare = test.producer
-    if compare is None or compare.name != "compare" or compare.attributes["comparison_direction"] != "NE":
+    if (
+        compare is None
+        or compare.name != "compare"
+        or compare.attributes["comparison_direction"] != "NE"
+    ):
         return None
     return value if set(compare.operands) == {value} else None
 
@@ -169,10 +176,19 @@ def _picks(node: Node, direction: str, number: float) -> bool:
     """Whether a node is select(x `direction` number, number, x)."""
     test, replacement, value = node.operands
     compare, constant = test.producer, replacement.producer
-    if compare is None or compare.name != "compare" or constant is None or constant.name != "constant":
+    if (
+        compare is None
+        or compare.name != "compare"
+        or constant is None
+        or constant.name != "constant"
+    ):
         return False
     other = compare.operands[1].producer
     if other is None or other.name != "constant":
         return False
     same = all(float(splat_of(c)) == number for c in (constant, other) if splat_of(c) is not None)
-    return same and compare.operands[0] is value and compare.attributes["comparison_direction"] == direction
+    return (
+        same
+        and compare.operands[0] is value
+        and compare.attributes["comparison_direction"] == direction
+    )

@@ -11,7 +11,7 @@ from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.elemental.indexing import clamped_index, widened
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
-from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizable
+from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import (
     Kernel,
@@ -39,11 +39,15 @@ def _update_slice(region: Region, node: Node, width: Width) -> Kernel:
     strides, own = suffix_products(operand.shape), suffix_products(update.shape)
     builder = Builder()
     em = emitter_for(builder, inputs, width)
-    extents = merge_cuts(set(em.cuts(update)) | {own[d] for d in range(max(whole - 1, 0))}, update.size)
+    extents = merge_cuts(
+        set(em.cuts(update)) | {own[d] for d in range(max(whole - 1, 0))}, update.size
+    )
     lanes = lanes_for(width, extents)
     nest, written = Nest.of(extents), set[Affine]()
     base = ZERO
-    for start, size, taken, stride in zip(starts, operand.shape, update.shape, strides, strict=True):
+    for start, size, taken, stride in zip(
+        starts, operand.shape, update.shape, strides, strict=True
+    ):
         base = base + clamped_index(em, start, Position.of_dims(()), size - taken) * stride
 
     def body(offset: Affine) -> None:
@@ -78,7 +82,7 @@ def emit_scatter(region: Region, node: Node) -> Kernel:
     """Applies the updates one after another, in row-major order of the scatter indices."""
     try:
         return _Scatter(region, node).emit(vector=True)
-    except NotVectorizable:
+    except NotVectorizableError:
         return _Scatter(region, node).emit(vector=False)
 
 
@@ -108,7 +112,7 @@ class _Scatter:
         scatter_dims = [d for d in range(len(shape)) if d not in self.window_dims]
         lanes = self._lanes(shape) if vector else 0
         if vector and not lanes:
-            raise NotVectorizable("the window is not contiguous in the operand")
+            raise NotVectorizableError("the window is not contiguous in the operand")
         b = em.b
         with b.loop("%begin", "%end", b.index(1)):
             if math.prod(shape):
@@ -125,7 +129,7 @@ class _Scatter:
         )
 
     def _lanes(self, shape: Sequence[int]) -> int:
-        """Vector lanes along the last window dimension, if it walks the operand contiguously and cannot leave it."""
+        """Vector lanes along the last window dimension, if contiguous in the operand and within it."""
         if not self.window_dims or self.window_dims[-1] != len(shape) - 1:
             return 0
         d = self.window_operand_dims[-1]
@@ -138,7 +142,12 @@ class _Scatter:
         return lanes if lanes >= 4 else 0
 
     def _positions(
-        self, em: Emitter, outputs: list[Buffer], lanes: int, extents: list[int], outer: list[Affine]
+        self,
+        em: Emitter,
+        outputs: list[Buffer],
+        lanes: int,
+        extents: list[int],
+        outer: list[Affine],
     ) -> None:
         if extents:
             b = em.b
@@ -182,7 +191,9 @@ class _Scatter:
             mask = b.op(f"vector.constant_mask [{extent - whole}] : vector<{lanes}xi1>")
             with em.vector(name, lanes, mask):
                 em.hoist_from_here()
-                self._window(em, outputs, lanes, outer, starts, batch, [*inner, em.variable(name, extent)])
+                self._window(
+                    em, outputs, lanes, outer, starts, batch, [*inner, em.variable(name, extent)]
+                )
 
     def _combine(
         self, em: Emitter, outputs: list[Buffer], outer: list[Affine], starts: dict[int, str],
@@ -202,8 +213,12 @@ class _Scatter:
                 if index != ZERO:
                     offset = b.op(f"arith.index_cast {em.index(index)} : index to i64")
                     name = b.op(f"arith.addi {name}, {offset} : i64")
-                checks.append(b.op(f"arith.cmpi ult, {name}, {b.constant(self.shape[d], 'i64')} : i64"))
-                at[d] = em.name_index(b.op(f"arith.index_cast {name} : i64 to index"), self.shape[d])
+                checks.append(
+                    b.op(f"arith.cmpi ult, {name}, {b.constant(self.shape[d], 'i64')} : i64")
+                )
+                at[d] = em.name_index(
+                    b.op(f"arith.index_cast {name} : i64 to index"), self.shape[d]
+                )
         update_at = [ZERO] * len(self.updates[0].shape)
         for d, index in zip(self.window_dims, inner, strict=True):
             update_at[d] = index
@@ -215,7 +230,9 @@ class _Scatter:
             offset = Position.of_dims(at).linear(self.shape)
             new = [em.element(t, Position.of_dims(update_at)) for t in self.updates]
             old = [em.load(buffer, offset) for buffer in outputs]
-            for value, buffer in zip(em.apply(self.node.regions[0], [*old, *new]), outputs, strict=True):
+            for value, buffer in zip(
+                em.apply(self.node.regions[0], [*old, *new]), outputs, strict=True
+            ):
                 em.store(value, buffer, offset)
 
         if not checks:
@@ -230,7 +247,7 @@ class _Scatter:
 
 
 def emit_select_and_scatter(region: Region, node: Node) -> Kernel:
-    """Fills the result with the initial value, then adds each source element where its window selects."""
+    """Fills the result with the initial value, then scatters each source element to the selected."""
     inputs, outputs = argument_buffers(region)
     operand, source, initial = node.operands
     builder = Builder()
@@ -251,11 +268,15 @@ def emit_select_and_scatter(region: Region, node: Node) -> Kernel:
     )
 
 
-def _sources(em: Emitter, node: Node, operand: Tensor, source: Tensor, out: Buffer, at: list[Affine]) -> None:
+def _sources(
+    em: Emitter, node: Node, operand: Tensor, source: Tensor, out: Buffer, at: list[Affine]
+) -> None:
     b = em.b
     if len(at) < source.rank:
         with b.loop(b.index(0), b.index(source.shape[len(at)]), b.index(1)) as loop:
-            _sources(em, node, operand, source, out, [*at, em.variable(loop.iv, source.shape[len(at)])])
+            _sources(
+                em, node, operand, source, out, [*at, em.variable(loop.iv, source.shape[len(at)])]
+            )
         return
     found, where = _selected(em, node, operand, at)
     with b.when(found):
@@ -280,9 +301,14 @@ def _selected(em: Emitter, node: Node, operand: Tensor, at: Sequence[Affine]) ->
     def taps(outer: list[Affine], state: list[str]) -> list[str]:
         if len(outer) < rank:
             with b.loop(
-                b.index(0), b.index(window[len(outer)]), b.index(1), list(zip(state, types, strict=True))
+                b.index(0),
+                b.index(window[len(outer)]),
+                b.index(1),
+                list(zip(state, types, strict=True)),
             ) as loop:
-                loop.yielded = taps([*outer, em.variable(loop.iv, window[len(outer)])], loop.carried)
+                loop.yielded = taps(
+                    [*outer, em.variable(loop.iv, window[len(outer)])], loop.carried
+                )
             return loop.results
         return _tap(em, node, operand, [i * s + w + -p[0] for i, s, w, p in zip(at, strides, outer, padding, strict=True)],
                     state, types)  # fmt: skip
@@ -292,9 +318,14 @@ def _selected(em: Emitter, node: Node, operand: Tensor, at: Sequence[Affine]) ->
 
 
 def _tap(
-    em: Emitter, node: Node, operand: Tensor, index: list[Affine], state: list[str], types: list[str]
+    em: Emitter,
+    node: Node,
+    operand: Tensor,
+    index: list[Affine],
+    state: list[str],
+    types: list[str],
 ) -> list[str]:
-    """One window element: takes its place in the state if it is in range and the select region prefers it."""
+    """One window element: enters the state if it is in range and the select region prefers it."""
     b = em.b
     inside: str | None = None
     for i, size in zip(index, operand.shape, strict=True):

@@ -1,1 +1,1 @@
-"""From the placed host program to the native entry: pointers into one arena, launches, structured control flow."""
+"""From the placed host program to the native entry: pointers into one arena, launches, loops."""

@@ -1,8 +1,8 @@
-"""host-to-llvm: the entry `hlo_main(frame)` of runtime/kernel_abi.h, as text in the llvm, scf and arith dialects.
+"""host-to-llvm: the entry `hlo_main(frame)` of runtime/kernel_abi.h as llvm, scf and arith text.
 
-Buffers become pointers: arguments, results and constants from the call frame, the rest at their offsets in the arena. A
-kernel call fills an array of pointers and either calls the kernel over all its work units or hands it to the
-runtime's thread pool.
+Buffers become pointers: arguments, results and constants from the call frame, the rest at their
+offsets in the arena. A kernel call fills an array of pointers and either calls the kernel over all
+its work units or hands it to the runtime's thread pool.
 """
 
 from __future__ import annotations
@@ -58,17 +58,23 @@ class _Writer:
 
 
 def host_to_llvm(module: ir.Module, signature: Signature) -> str:
-    """Text of the module that holds `hlo_main`; kernels are declared, to be resolved when loaded."""
-    functions = {op.operation.attributes["sym_name"].value: op.operation for op in module.body.operations}
+    """Text of the module that holds `hlo_main`; kernels are declared, resolved when loaded."""
+    functions = {
+        op.operation.attributes["sym_name"].value: op.operation for op in module.body.operations
+    }
     main = functions.pop("main")
     w = _Writer()
     block = main.regions[0].blocks[0]
     _frame(w, block, signature)
-    slots = max((len(f.attributes["function_type"].value.inputs) + 1 for f in functions.values()), default=1)
+    slots = max(
+        (len(f.attributes["function_type"].value.inputs) + 1 for f in functions.values()), default=1
+    )
     size = w.constant(slots, "i64")
     w.entry.append(f"    %slots = llvm.alloca {size} x !llvm.ptr : (i64) -> !llvm.ptr")
     for i in range(slots):
-        w.entry.append(f"    %slot{i} = llvm.getelementptr %slots[{i}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr")
+        w.entry.append(
+            f"    %slot{i} = llvm.getelementptr %slots[{i}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr"
+        )
     _block(w, block, functions)
     zero = w.constant(0, "i32")
     declarations = [
@@ -89,21 +95,28 @@ def _frame(w: _Writer, block: ir.Block, signature: Signature) -> None:
     """Loads the pointers of the call frame."""
 
     def field_of(offset: int, name: str) -> None:
-        w.entry.append(f"    %{name}_at = llvm.getelementptr %frame[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8")
+        w.entry.append(
+            f"    %{name}_at = llvm.getelementptr %frame[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8"
+        )
         w.entry.append(f"    %{name} = llvm.load %{name}_at : !llvm.ptr -> !llvm.ptr")
 
     for offset, name in ((ARGS, "args"), (RESULTS, "results"), (ARENA, "arena"), (RUNTIME, "runtime"),
                          (CONSTANTS, "constants")):  # fmt: skip
         field_of(offset, name)
     tables = (
-        ["args"] * signature.arguments + ["results"] * signature.results + ["constants"] * signature.constants
+        ["args"] * signature.arguments
+        + ["results"] * signature.results
+        + ["constants"] * signature.constants
     )
     seen: dict[str, int] = {}
     for argument, table in zip(block.arguments, tables, strict=True):
         k = seen.get(table, 0)
         seen[table] = k + 1
         name = f"%{table}_{k}"
-        w.entry.append(f"    {name}_at = llvm.getelementptr %{table}[{k}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr")
+        w.entry.append(
+            f"    {name}_at = llvm.getelementptr %{table}[{k}] : "
+            "(!llvm.ptr) -> !llvm.ptr, !llvm.ptr"
+        )
         w.entry.append(f"    {name} = llvm.load {name}_at : !llvm.ptr -> !llvm.ptr")
         w.names[argument] = name
 
@@ -117,7 +130,9 @@ def _block(w: _Writer, block: ir.Block, functions: Functions) -> None:
         handler = _HANDLERS.get(operation.name)
         if handler is None:
             raise CompileError(
-                "the host program may not hold this op here", op=operation.name, location=str(operation.location)
+                "the host program may not hold this op here",
+                op=operation.name,
+                location=str(operation.location),
             )
         handler(w, operation, functions)
 
@@ -126,18 +141,25 @@ def _alloc(w: _Writer, op: ir.Operation, _: Functions) -> None:
     offset = op.attributes["hlo.offset"].value
     at = w.constant(offset, "i64")
     name = w.fresh()
-    w.entry.append(f"    {name} = llvm.getelementptr %arena[{at}] : (!llvm.ptr, i64) -> !llvm.ptr, i8")
+    w.entry.append(
+        f"    {name} = llvm.getelementptr %arena[{at}] : (!llvm.ptr, i64) -> !llvm.ptr, i8"
+    )
     w.names[op.results[0]] = name
 
 
 def _copy(w: _Writer, op: ir.Operation, _: Functions) -> None:
     source, target = (w.names[v] for v in op.operands)
     size = w.constant(byte_size(op.operands[0].type), "i64")
-    w.line(f'"llvm.intr.memcpy"({target}, {source}, {size}) <{{isVolatile = false}}> : (!llvm.ptr, !llvm.ptr, i64) -> ()')
+    w.line(
+        f'"llvm.intr.memcpy"({target}, {source}, {size}) <{{isVolatile = false}}> : '
+        "(!llvm.ptr, !llvm.ptr, i64) -> ()"
+    )
 
 
 def _load(w: _Writer, op: ir.Operation, _: Functions) -> None:
-    w.names[op.results[0]] = w.value(f"llvm.load {w.names[op.operands[0]]} : !llvm.ptr -> {op.results[0].type}")
+    w.names[op.results[0]] = w.value(
+        f"llvm.load {w.names[op.operands[0]]} : !llvm.ptr -> {op.results[0].type}"
+    )
 
 
 def _constant(w: _Writer, op: ir.Operation, _: Functions) -> None:
@@ -170,7 +192,9 @@ def _call(w: _Writer, op: ir.Operation, functions: Functions) -> None:
     total = w.constant(units, "i64")
     if grain >= units:
         zero = w.constant(0, "i64")
-        w.line(f"llvm.call @{callee}__packed(%slots, {zero}, {total}) : (!llvm.ptr, i64, i64) -> ()")
+        w.line(
+            f"llvm.call @{callee}__packed(%slots, {zero}, {total}) : (!llvm.ptr, i64, i64) -> ()"
+        )
         return
     least = w.constant(grain, "i64")
     kernel = w.value(f"llvm.mlir.addressof @{callee}__packed : !llvm.ptr")

@@ -34,7 +34,9 @@ def transposed(value: ir.Value, permutation: Sequence[int]) -> ir.Value:
     if list(permutation) == list(range(len(permutation))):
         return value
     shape = [kind.shape[d] for d in permutation]
-    op = create("hlo.transpose", [value], shape, kind.element_type, {"permutation": integers(permutation)})
+    op = create(
+        "hlo.transpose", [value], shape, kind.element_type, {"permutation": integers(permutation)}
+    )
     return op.results[0]
 
 
@@ -52,9 +54,15 @@ def zero(element: ir.Type) -> ir.Value:
         text = f"dense<(0.0, 0.0)> : {kind}"
         value = ir.Attribute.parse(text)
     elif isinstance(element, ir.IntegerType):
-        number = ir.IntegerAttr.get(element, 0) if element.is_signless else ir.Attribute.parse(f"0 : {element}")
+        number = (
+            ir.IntegerAttr.get(element, 0)
+            if element.is_signless
+            else ir.Attribute.parse(f"0 : {element}")
+        )
         value = ir.DenseElementsAttr.get_splat(kind, number)
     else:
         number = ir.FloatAttr.get(element, 0.0)
         value = ir.DenseElementsAttr.get_splat(kind, number)
-    return ir.Operation.create("hlo.constant", results=[kind], attributes={"value": value}).results[0]
+    return ir.Operation.create("hlo.constant", results=[kind], attributes={"value": value}).results[
+        0
+    ]

@@ -15,13 +15,14 @@ from hlo.passes.kernel_forms.building import create, integers, transposed, zero
 
 @dataclass(frozen=True)
 class PrepareConvolutions(Pass):
-    """Pads the input of every convolution beforehand, and puts output features last in its kernel and result.
+    """Pads the input of convolutions beforehand; puts output features last in kernel and result.
 
-    Then no tap of a window is out of range, and vectors run along output features, contiguous in memory: the form
-    the register-tiled kernels need.
+    Then no tap of a window is out of range, and vectors run along output features, contiguous in
+    memory: the form the register-tiled kernels need.
 
     Requires: the core op set, static shapes.
-    Guarantees: every convolution has padding 0 and lhs_dilation 1, kernel labels ending in `o`, output labels ending in `f`.
+    Guarantees: every convolution has padding 0 and lhs_dilation 1, kernel labels ending in `o`,
+    output labels ending in `f`.
 
         %0 = hlo.convolution(%x, %k) [b, f, 0]x[o, i, 0]->[b, f, 0], pad = [[1, 1]]
         ==>
@@ -40,7 +41,7 @@ class PrepareConvolutions(Pass):
             return ir.WalkResult.ADVANCE
 
         module.operation.walk(visit)
-        return any([_prepare(op) for op in found])
+        return any(_prepare(op) for op in found)
 
 
 def _prepare(op: ir.Operation) -> bool:
@@ -93,4 +94,6 @@ def _pad(value: ir.Value, labels: Sequence[str], padding: Any, gaps: Sequence[in
         "edge_padding_high": integers(high),
         "interior_padding": integers(interior),
     }
-    return create("hlo.pad", [value, zero(kind.element_type)], shape, kind.element_type, attributes).results[0]
+    return create(
+        "hlo.pad", [value, zero(kind.element_type)], shape, kind.element_type, attributes
+    ).results[0]

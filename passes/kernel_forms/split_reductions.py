@@ -1,4 +1,4 @@
-"""split-reductions: a long reduction to few elements becomes partial ones side by side, then one of those."""
+"""split-reductions: a long reduction to few elements becomes partial ones, then one of those."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hlo.passes.base import Pass
 from hlo.passes.hlo_to_loops.graph import decode_attribute
 from hlo.passes.kernel_forms.building import create, integers, reshaped
 
-# Reducers that may be applied to the initial value any number of times, and those with the constant for which that holds.
+# Reducers that may be applied to the initial value any number of times, and those with the constant
+# for which that holds.
 IDEMPOTENT = frozenset({"hlo.maximum", "hlo.minimum", "hlo.and", "hlo.or"})
 IDENTITY = {"hlo.add": 0, "hlo.multiply": 1, "hlo.xor": 0}
 
@@ -20,8 +21,9 @@ class SplitReductions(Pass):
     """Splits the outermost reduced dimension so that all threads have work.
 
     Requires: the core op set, static shapes.
-    Guarantees: only reductions of one operand whose body is one commutative op that leaves the initial value be are split; float sums are rounded in
-    another order, as the specification allows.
+    Guarantees: only reductions of one operand whose body is one commutative op that leaves the
+    initial value be are split; float sums are rounded in another order, as the specification
+    allows.
 
         %0 = hlo.reduce(%x) add, dimensions = [0] : tensor<16777216xf32> -> tensor<f32>
         ==>
@@ -43,7 +45,7 @@ class SplitReductions(Pass):
             return ir.WalkResult.ADVANCE
 
         module.operation.walk(visit)
-        return any([self._split(op) for op in found])
+        return any(self._split(op) for op in found)
 
     def _split(self, op: ir.Operation) -> bool:
         body = list(op.regions[0].blocks[0].operations)
@@ -66,13 +68,23 @@ class SplitReductions(Pass):
         return True
 
     def _pieces(self, extent: int) -> int:
-        """The divisor of `extent` nearest to the wanted count of pieces; 1 if there is none near."""
-        near = [p for p in range(self.pieces // 8, self.pieces * 4) if extent % p == 0 and extent // p >= 16]
+        """The divisor of `extent` nearest to the wanted count of pieces; 1 if none is near."""
+        near = [
+            p
+            for p in range(self.pieces // 8, self.pieces * 4)
+            if extent % p == 0 and extent // p >= 16
+        ]
         return min(near, key=lambda p: abs(math.log(p / self.pieces)), default=1)
 
     @staticmethod
     def _rewrite(
-        op: ir.Operation, shape: list[int], dims: list[int], first: int, run: int, extent: int, pieces: int
+        op: ir.Operation,
+        shape: list[int],
+        dims: list[int],
+        first: int,
+        run: int,
+        extent: int,
+        pieces: int,
     ) -> None:
         element = ir.RankedTensorType(op.results[0].type).element_type
         split = [*shape[:first], pieces, extent // pieces, *shape[first + run :]]
@@ -86,7 +98,12 @@ class SplitReductions(Pass):
             ):
                 operand = value if source is None else source
                 new = create(
-                    "hlo.reduce", [operand, op.operands[1]], out, element, {"dimensions": integers(reduced)}, regions=1
+                    "hlo.reduce",
+                    [operand, op.operands[1]],
+                    out,
+                    element,
+                    {"dimensions": integers(reduced)},
+                    regions=1,
                 )
                 _copy_body(op, new)
                 value = new.results[0]
@@ -99,7 +116,11 @@ def _may_repeat_initial(reducer: str, initial: ir.Value) -> bool:
     if reducer in IDEMPOTENT:
         return True
     owner = initial.owner
-    if reducer not in IDENTITY or isinstance(owner, ir.Block) or owner.operation.name != "hlo.constant":
+    if (
+        reducer not in IDENTITY
+        or isinstance(owner, ir.Block)
+        or owner.operation.name != "hlo.constant"
+    ):
         return False
     value = ir.constants.splat_value(owner.operation.attributes["value"])
     return value is not None and bool(value == IDENTITY[reducer])

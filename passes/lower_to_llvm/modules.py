@@ -11,13 +11,18 @@ KERNEL_PIPELINE = (
     "builtin.module(convert-scf-to-cf,convert-vector-to-llvm,"
     "convert-func-to-llvm{use-bare-ptr-memref-call-conv=true},convert-to-llvm,reconcile-unrealized-casts)"
 )
+# What a flat memref is in the llvm dialect.
+DESCRIPTOR = "!llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>"
 HOST_PIPELINE = "builtin.module(convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts)"
 
 
 def kernels_text(kernels: Mapping[str, Kernel]) -> str:
-    """A module of kernels, each with a wrapper of the runtime's calling convention, `NAME__packed`."""
+    """A module of kernels, each with `NAME__packed`, of the runtime's calling convention."""
     declarations = dict.fromkeys(d for kernel in kernels.values() for d in kernel.declarations)
-    functions = [kernel.text.replace("@NAME", f"@{name}") + _packed(name, kernel) for name, kernel in kernels.items()]
+    functions = [
+        kernel.text.replace("@NAME", f"@{name}") + _packed(name, kernel)
+        for name, kernel in kernels.items()
+    ]
     return "module {\n" + "\n".join(declarations) + "\n" + "\n".join(functions) + "}\n"
 
 
@@ -28,16 +33,18 @@ def _packed(name: str, kernel: Kernel) -> str:
     lines: list[str] = []
     names: list[str] = []
     for i, memref in enumerate(memrefs):
-        struct = "!llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>"
         lines += [
             f"  %s{i} = llvm.getelementptr %args[{i}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr",
             f"  %p{i} = llvm.load %s{i} : !llvm.ptr -> !llvm.ptr",
-            f"  %d{i} = llvm.insertvalue %p{i}, %undef[1] : {struct}",
-            f"  %m{i} = builtin.unrealized_conversion_cast %d{i} : {struct} to {memref}",
+            f"  %d{i} = llvm.insertvalue %p{i}, %undef[1] : {DESCRIPTOR}",
+            f"  %m{i} = builtin.unrealized_conversion_cast %d{i} : {DESCRIPTOR} to {memref}",
         ]
         names.append(f"%m{i}")
     if memrefs:
-        lines.insert(0, "  %undef = llvm.mlir.poison : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>")
+        lines.insert(
+            0,
+            f"  %undef = llvm.mlir.poison : {DESCRIPTOR}",
+        )
     types = list(memrefs)
     if kernel.runtime:
         i = len(memrefs)
@@ -50,11 +57,14 @@ def _packed(name: str, kernel: Kernel) -> str:
     lines += [
         "  %b = arith.index_cast %begin : i64 to index",
         "  %e = arith.index_cast %end : i64 to index",
-        f"  func.call @{name}({', '.join([*names, '%b', '%e'])}) : ({', '.join([*types, 'index', 'index'])}) -> ()",
+        f"  func.call @{name}({', '.join([*names, '%b', '%e'])}) : "
+        f"({', '.join([*types, 'index', 'index'])}) -> ()",
         "  return",
     ]
     return (
-        f"func.func @{name}__packed(%args: !llvm.ptr, %begin: i64, %end: i64) {{\n" + "\n".join(lines) + "\n}\n"
+        f"func.func @{name}__packed(%args: !llvm.ptr, %begin: i64, %end: i64) {{\n"
+        + "\n".join(lines)
+        + "\n}\n"
     )
 
 

@@ -13,7 +13,7 @@ ALIGNMENT = 64
 
 @dataclass(frozen=True)
 class Allocation:
-    """One buffer of the arena: live for [start, end) in program order, at `offset` of `size` bytes."""
+    """One buffer of the arena: live for [start, end) of program order, `size` bytes at `offset`."""
 
     name: str
     location: str
@@ -33,7 +33,7 @@ class Arena:
 
 
 def live_ranges(module: ir.Module) -> list[tuple[ir.Operation, int, int]]:
-    """(alloc, start, end) for each allocation of @main, in steps of program order; after `deallocate`."""
+    """(alloc, start, end) of each allocation of @main in program order; after `deallocate`."""
     ranges: dict[ir.Value, tuple[ir.Operation, int]] = {}
     result: list[tuple[ir.Operation, int, int]] = []
     step = 0
@@ -68,10 +68,11 @@ def byte_size(kind: ir.Type) -> int:
 
 @dataclass(frozen=True)
 class Place(Pass):
-    """Packs the allocations of the host program into one arena: each gets its byte offset as `hlo.offset`.
+    """Packs the allocations of the host program into one arena: each gets an `hlo.offset` in bytes.
 
     Requires: `deallocate` ran.
-    Guarantees: no two allocations live at the same step overlap; every offset is a multiple of 64; the deallocs are gone.
+    Guarantees: no two allocations live at the same step overlap; every offset is a multiple of 64;
+    the deallocs are gone.
 
         %0 = memref.alloc() : memref<4xf32>
         memref.dealloc %0 : memref<4xf32>

@@ -1,4 +1,4 @@
-"""dot_general and convolution, one element at a time: right for every element type, dimension order and option.
+"""dot_general and convolution, one element at a time, for every element type and dimension order.
 
 Large ones of the common types are kernels of their own; see passes/hlo_to_host.
 """
@@ -19,7 +19,6 @@ from hlo.passes.hlo_to_loops.emitter import Emitter, elemental
 from hlo.passes.hlo_to_loops.folds import Fold, fold
 from hlo.passes.hlo_to_loops.graph import Node
 
-
 # (indices in the contracted space, type of the products) -> the two factors.
 FactorsAt = Callable[[Sequence[Affine], ElementType], tuple[Value, Value]]
 
@@ -31,7 +30,7 @@ def product_type(result: ElementType) -> ElementType:
 
 @dataclass(frozen=True)
 class Contraction:
-    """A sum of products at one position of its result: the extents of the contracted space, and the factors there."""
+    """A sum of products at one result position: extents of the contracted space, factors there."""
 
     extents: tuple[int, ...]
     factors: FactorsAt
@@ -64,7 +63,9 @@ def contraction(em: Emitter, node: Node, _: int, position: Position) -> Value:
 
 def contraction_of(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction:
     """What a dot_general or convolution sums at the position `dims` of its result."""
-    return _dot_general(em, node, dims) if node.name == "dot_general" else _convolution(em, node, dims)
+    return (
+        _dot_general(em, node, dims) if node.name == "dot_general" else _convolution(em, node, dims)
+    )
 
 
 def _dot_general(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction:

@@ -6,23 +6,23 @@ from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import ALWAYS, at_least, both, guarded, less_than
 from hlo.passes.hlo_to_loops.element_types import Kind
-from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizable, elemental
+from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError, elemental
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 
 
 def clamped_index(em: Emitter, tensor: Tensor, position: Position, limit: int) -> Affine:
-    """The integer element of `tensor` at `position` clamped to [0, limit], as an index expression."""
+    """The integer at `position` of `tensor` clamped to [0, limit], as an index expression."""
     if limit == 0:
         return ZERO
     indices = position.dims if position.dims is not None else (position.offset or ZERO,)
     if not all(em.is_uniform(i) for i in indices):
-        raise NotVectorizable("a position read from memory differs between lanes")
+        raise NotVectorizableError("a position read from memory differs between lanes")
     with em.scalar():
         return em.name_index(clamp_to_index(em, em.element(tensor, position), limit), limit + 1)
 
 
 def clamp_to_index(em: Emitter, value: Value, limit: int) -> str:
-    """SSA `index` of a scalar integer clamped to [0, limit]; its own signedness decides what is negative."""
+    """SSA `index` of a scalar integer clamped to [0, limit], by its own signedness."""
     return em.b.op(f"arith.index_cast {_clamped(em, value, limit)} : i64 to index")
 
 
@@ -49,7 +49,9 @@ def dynamic_slice(em: Emitter, node: Node, _: int, position: Position) -> Value:
     dims = em.dims(position, node.results[0].shape)
     source = [
         i + clamped_index(em, start, Position.of_dims(()), size - taken)
-        for i, start, size, taken in zip(dims, starts, operand.shape, node.results[0].shape, strict=True)
+        for i, start, size, taken in zip(
+            dims, starts, operand.shape, node.results[0].shape, strict=True
+        )
     ]
     return em.element(operand, Position.of_dims(source))
 
@@ -61,14 +63,18 @@ def dynamic_update_slice(em: Emitter, node: Node, _: int, position: Position) ->
     condition, source = ALWAYS, list[Affine]()
     for i, start, size, taken in zip(dims, starts, operand.shape, update.shape, strict=True):
         shifted = i + clamped_index(em, start, Position.of_dims(()), size - taken) * -1
-        condition = both(em, condition, both(em, at_least(em, shifted, 0), less_than(em, shifted, taken)))
+        condition = both(
+            em, condition, both(em, at_least(em, shifted, 0), less_than(em, shifted, taken))
+        )
         source.append(shifted)
 
     def inside() -> list[Value]:
         named = [em.bounded(i, size) for i, size in zip(source, update.shape, strict=True)]
         return [em.element(update, Position.of_dims(named))]
 
-    return guarded(em, condition, [operand.type], inside, lambda: [em.element(operand, position)])[0]
+    return guarded(em, condition, [operand.type], inside, lambda: [em.element(operand, position)])[
+        0
+    ]
 
 
 @elemental("gather")

@@ -17,7 +17,7 @@ from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 
 
 def monoid_of(region: Region) -> str | None:
-    """The op of a reducer that is a single op of its two arguments, such as `add`; None for another."""
+    """The op of a reducer that is one op of its two arguments, such as `add`; else None."""
     if len(region.nodes) != 1 or len(region.arguments) != 2 or len(region.results) != 1:
         return None
     node = region.nodes[0]
@@ -162,10 +162,18 @@ def _reduce_window(em: Emitter, node: Node, position: Position) -> list[Value]:
             source.append(index)
 
         def load() -> list[Value]:
-            at = Position.of_dims([em.bounded(i, size) for i, size in zip(source, shape, strict=True)])
+            at = Position.of_dims(
+                [em.bounded(i, size) for i, size in zip(source, shape, strict=True)]
+            )
             return [_as(em, em.element(t, at), k) for t, k in zip(inputs, types, strict=True)]
 
-        return guarded(em, inside, types, load, lambda: [_initial(em, t, k) for t, k in zip(initials, types, strict=True)])
+        return guarded(
+            em,
+            inside,
+            types,
+            load,
+            lambda: [_initial(em, t, k) for t, k in zip(initials, types, strict=True)],
+        )
 
     work = Fold(
         extents=tuple(window[d] for d in loops),

@@ -82,7 +82,8 @@ class Compiled:
         """Runs the program.
 
         Args:
-            arguments: arrays of the program's argument shapes and dtypes; anything NumPy can convert.
+            arguments: arrays of the program's argument shapes and dtypes; anything NumPy can
+                convert.
 
         Returns:
             One NumPy array for each result, always in a tuple.
