@@ -1,7 +1,7 @@
-"""Greedy producer-consumer fusion on one block: each op joins the group of its consumers where that pays.
+"""Greedy producer-consumer fusion on one block: an op joins its consumers' group where that pays.
 
-Groups have one root, the last op; an op joins a group when all its readers are in it, so nothing is computed twice except
-what is free to repeat. Every edge gets a decision with its reason.
+Groups have one root, the last op; an op joins a group when all its readers are in it, so nothing is
+computed twice except what is free to repeat. Every edge gets a decision with its reason.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Group:
     Attributes:
         root: the op whose result leaves the kernel.
         nodes: the ops, in program order once `ordered` ran.
-        repeated: tensors read more than once for each element computed: expensive producers stay out.
+        repeated: tensors read more than once for each element computed: expensive producers stay
+            out.
         places: for each op the index maps it is computed at, as numbers; the root's is 0.
     """
 
@@ -71,7 +72,7 @@ class Group:
     )
 
     def places_of(self, node: Node, readers: Sequence[Node]) -> frozenset[int]:
-        """The index maps that readers in the group compute an op at: elementwise ones at their own."""
+        """The index maps that readers in the group compute an op at; elementwise: their own."""
         if node is self.root:
             return frozenset((0,))
         found: set[int] = set()
@@ -143,14 +144,14 @@ class BlockFusion:
         return [reader for reader in readers if reader in group.nodes]
 
     def _note_repeats(self, node: Node, group: Group) -> None:
-        """What a group reads repeatedly: through an op that repeats, or through an op itself repeated."""
+        """What a group reads repeatedly: through an op that repeats, or one itself repeated."""
         inherited = any(r in group.repeated for r in node.results)
         for i, operand in enumerate(node.operands):
             if inherited or (repeats_operand(node, i) and not self._hoisted(node, group)):
                 group.repeated.add(operand)
 
     def _hoisted(self, node: Node, group: Group) -> bool:
-        """Whether a broadcast's operand is the same along the innermost loop, so that it is computed outside of it."""
+        """Whether a broadcast's operand is the same along the innermost loop: computed outside it."""
         if node.name != "broadcast_in_dim":
             return False
         operand, result = node.operands[0], node.results[0]
@@ -256,12 +257,10 @@ class BlockFusion:
         """A contraction takes in what follows it element by element."""
         if not fits_register_tiles(node):
             return FusionDecision.no("it is computed by a library or by plain loops")
-        shape = node.results[0].shape
         if any(n.name in CONTRACTIONS for n in group.nodes):
             return FusionDecision.no("the kernel already holds a contraction")
         for other in group.nodes:
-            fits = other.name in ELEMENTWISE and all(r.shape == shape for r in other.results)
-            if not fits and other.name not in ("broadcast_in_dim", "constant"):
+            if not _goes_element_by_element(other, node.results[0].size):
                 return FusionDecision.no(
                     f"{other.name} does not go element by element over its result"
                 )
@@ -269,10 +268,7 @@ class BlockFusion:
 
     @staticmethod
     def _follows_contraction(node: Node, group: Group) -> bool:
-        shape = group.root.results[0].shape
-        if node.name in ("broadcast_in_dim", "constant"):
-            return True
-        return node.name in ELEMENTWISE and node.results[0].shape == shape
+        return _goes_element_by_element(node, group.root.results[0].size)
 
     def _judge_fold(self, node: Node, group: Group) -> FusionDecision:
         if group.root.name in FOLDS or any(n.name in FOLDS for n in group.nodes if n is group.root):
@@ -292,7 +288,7 @@ class BlockFusion:
         return any(n.name in FOLDS and n is not group.root for n in group.nodes)
 
     def _judge_with_folds(self, node: Node, group: Group) -> FusionDecision:
-        """Reductions inside a kernel must be computed once: one for each run of the innermost loop."""
+        """Folds inside a kernel must be computed once: one for each run of the innermost loop."""
         root = group.root.results[0]
         inputs = {t for n in (*group.nodes, node) for t in n.operands}
         held = {*group.nodes, node}
@@ -306,6 +302,15 @@ class BlockFusion:
             if size not in (root.size, root.size // max(extents[-1], 1)):
                 return FusionDecision.no("the reduction would be computed again for every element")
         return FusionDecision.yes("the reduction is computed once for each row of the kernel")
+
+
+def _goes_element_by_element(node: Node, size: int) -> bool:
+    """Whether an op keeps the row-major order of `size` elements, or only spreads a smaller operand over them."""
+    if node.name in ("broadcast_in_dim", "constant"):
+        return True
+    return (node.name in ELEMENTWISE or node.name == "reshape") and all(
+        r.size == size for r in node.results
+    )
 
 
 def is_free_to_repeat(node: Node) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from hlo.passes.hlo_to_loops import elementwise
@@ -17,7 +18,7 @@ from hlo.passes.hlo_to_loops.conditions import (
     less_than,
 )
 from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
-from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizable, elemental
+from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError, elemental
 from hlo.passes.hlo_to_loops.graph import Node
 
 
@@ -26,12 +27,33 @@ def broadcast_in_dim(em: Emitter, node: Node, _: int, position: Position) -> Val
     operand = node.operands[0]
     if operand.size == 1:
         return em.element(operand, Position.of_dims((ZERO,) * operand.rank))
+    if position.dims is None and (inner := _as_one_range(em, node, position)) is not None:
+        return em.element(operand, inner)
     dims = em.dims(position, node.results[0].shape)
     source = [
         ZERO if size == 1 else dims[d]
         for size, d in zip(operand.shape, node.attributes["broadcast_dimensions"], strict=True)
     ]
     return em.element(operand, Position.of_dims(source))
+
+
+def _as_one_range(em: Emitter, node: Node, position: Position) -> Position | None:
+    """Where an operand whose dimensions are adjacent in the result is read, without telling them apart."""
+    operand, shape = node.operands[0], node.results[0].shape
+    dims = node.attributes["broadcast_dimensions"]
+    wide = [d for d, size in zip(dims, operand.shape, strict=True) if size != 1]
+    between = [d for d in range(wide[0], wide[-1] + 1) if shape[d] != 1]
+    if between != wide or any(shape[d] != operand.shape[dims.index(d)] for d in wide):
+        return None
+    assert position.offset is not None
+    inner = math.prod(shape[wide[-1] + 1 :])
+    split = position.offset.divmod(inner, em.extents)
+    if split is None:
+        return None
+    if math.prod(shape[: wide[0]]) == 1:
+        return Position.of_offset(split[0])
+    range_ = split[0].divmod(operand.size, em.extents)
+    return None if range_ is None else Position.of_offset(range_[1])
 
 
 @elemental("reshape", "copy", "optimization_barrier")
@@ -110,7 +132,7 @@ def concatenate(em: Emitter, node: Node, _: int, position: Position) -> Value:
 
 
 def _masked_out(em: Emitter, condition: Condition, emit: Callable[[], Value]) -> list[Value]:
-    """Emits where a lane-by-lane condition does not hold, so that nothing out of range is loaded."""
+    """Emits where a lane-by-lane condition does not hold: nothing out of range is loaded."""
     if condition.varying is None:
         return [emit()]
     inverse = em.b.op(
@@ -147,7 +169,7 @@ def pad(em: Emitter, node: Node, _: int, position: Position) -> Value:
 
 
 def unpadded(em: Emitter, index: Affine, size: int, step: int) -> tuple[Condition, Affine]:
-    """Where `index` falls in a dimension of `size` elements laid `step` apart, and whether it hits one."""
+    """Where `index` falls among `size` elements laid `step` apart, and whether it hits one."""
     if size == 0:
         return Condition(never=True), ZERO
     held = in_range(em, index, (size - 1) * step + 1)
@@ -157,7 +179,7 @@ def unpadded(em: Emitter, index: Affine, size: int, step: int) -> tuple[Conditio
         quotient, remainder = exact
     else:
         if not em.is_uniform(index):
-            raise NotVectorizable("interior padding along the lanes")
+            raise NotVectorizableError("interior padding along the lanes")
         b = em.b
         with b.width(0):
             name, by = em.index(index), b.index(step)

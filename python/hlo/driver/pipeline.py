@@ -7,10 +7,13 @@ from hlo.driver.phases import Phase
 from hlo.passes import legalize, simplify
 from hlo.passes.fusion.fuse import Fuse
 from hlo.passes.kernel_forms.prepare_convolutions import PrepareConvolutions
+from hlo.passes.kernel_forms.prepare_dots import PrepareDots
 from hlo.passes.kernel_forms.split_reductions import SplitReductions
 
 FUSION: tuple[PipelineElement, ...] = (
-    PrepareConvolutions(),  # padding and transposes become ops of their own, which fuse with their neighbours
+    # Padding and transposes become ops of their own, which fuse with their neighbours.
+    PrepareConvolutions(),
+    PrepareDots(),
     SplitReductions(),  # before fusion, so that both halves take their producers and consumers in
     Fuse(),
 )

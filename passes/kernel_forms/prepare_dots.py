@@ -1,0 +1,111 @@
+"""prepare-dots: dimensions of a dot that are one in memory become one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hlo import ir
+from hlo.passes.base import Pass
+from hlo.passes.kernel_forms.building import create, reshaped
+
+
+@dataclass(frozen=True)
+class PrepareDots(Pass):
+    """Merges adjacent free dimensions, and adjacent contracted ones, of every dot_general.
+
+    A matrix product then has one row dimension, one column dimension and one contracted dimension: what register tiles
+    and the vendor library work on. The reshapes around it move nothing.
+
+    Requires: the core op set, static shapes.
+    Guarantees: free (contracted) dimensions that follow one another in an operand are one dimension.
+
+        %0 = hlo.dot_general %x, %w, contracting_dims = [2] x [0]
+            : (tensor<1x128x768xf32>, tensor<768x12x64xf32>) -> tensor<1x128x12x64xf32>
+      ==>
+        %a = hlo.reshape %x : tensor<128x768xf32>
+        %b = hlo.reshape %w : tensor<768x768xf32>
+        %d = hlo.dot_general %a, %b, contracting_dims = [1] x [0] : tensor<128x768xf32>
+        %0 = hlo.reshape %d : tensor<1x128x12x64xf32>
+    """
+
+    def run(self, module: ir.Module) -> bool:
+        found: list[ir.Operation] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == "hlo.dot_general":
+                found.append(op)
+            return ir.WalkResult.ADVANCE
+
+        module.operation.walk(visit)
+        return any([_merge(op) for op in found])
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One operand with runs of dimensions merged."""
+
+    shape: tuple[int, ...]
+    position: dict[int, int]
+
+    @staticmethod
+    def of(shape: Sequence[int], runs: Sequence[Sequence[int]]) -> _Side:
+        into = {d: run[0] for run in runs for d in run[1:]}
+        merged, position = list[int](), dict[int, int]()
+        for d, size in enumerate(shape):
+            if d in into:
+                position[d] = position[into[d]]
+                merged[position[d]] *= size
+            else:
+                position[d] = len(merged)
+                merged.append(size)
+        return _Side(tuple(merged), position)
+
+    def dims(self, dims: Sequence[int]) -> list[int]:
+        return list(dict.fromkeys(self.position[d] for d in dims))
+
+
+def _merge(op: ir.Operation) -> bool:
+    numbers = op.attributes["dot_dimension_numbers"]
+    batch = [list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)]
+    summed = [list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)]
+    shapes = [tuple(ir.RankedTensorType(v.type).shape) for v in op.operands]
+    free = [
+        [d for d in range(len(shape)) if d not in b and d not in s]
+        for shape, b, s in zip(shapes, batch, summed, strict=True)
+    ]
+    runs = [[f] if len(f) > 1 and _consecutive(f) else [] for f in free]
+    if len(summed[0]) > 1 and all(_consecutive(s) for s in summed):
+        for side, dims in zip(runs, summed, strict=True):
+            side.append(dims)
+    if not any(runs):
+        return False
+    result = ir.RankedTensorType(op.results[0].type)
+    sides = [_Side.of(shape, side) for shape, side in zip(shapes, runs, strict=True)]
+    shape = [shapes[0][d] for d in batch[0]]
+    for side, dims in zip(sides, free, strict=True):
+        shape += [side.shape[d] for d in side.dims(dims)]
+    assert math.prod(shape) == math.prod(result.shape)
+    with op.location, ir.InsertionPoint(op):
+        operands = [
+            reshaped(value, side.shape) if side.shape != old else value
+            for value, side, old in zip(op.operands, sides, shapes, strict=True)
+        ]
+        kept = {key: op.attributes[key] for key in op.attributes}
+        kept["dot_dimension_numbers"] = type(numbers).get(
+            sides[0].dims(batch[0]),
+            sides[1].dims(batch[1]),
+            sides[0].dims(summed[0]),
+            sides[1].dims(summed[1]),
+        )
+        new = create("hlo.dot_general", operands, shape, result.element_type, kept).results[0]
+        if list(result.shape) != shape:
+            new = reshaped(new, result.shape)
+    op.results[0].replace_all_uses_with(new)
+    op.erase()
+    return True
+
+
+def _consecutive(dims: Sequence[int]) -> bool:
+    return all(b == a + 1 for a, b in zip(dims, dims[1:], strict=False))
