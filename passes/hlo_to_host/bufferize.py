@@ -55,8 +55,7 @@ class Bufferizer:
     _filled: list[list[Tensor]] = field(default_factory=lambda: [[]])
     _open: list[BlockLiveness] = field(default_factory=list[BlockLiveness])
 
-    # -- entry
-    # -----------------------------------------------------------------------------------------
+    # -- entry -------------------------------------------------------------------------------------
     def entry(
         self, region: Region, arguments: Sequence[Storage], results: Sequence[Storage]
     ) -> None:
@@ -112,8 +111,7 @@ class Bufferizer:
             self.copies.append(f"{target.name}: a result is also needed elsewhere")
             self.text.copy(saved.get(id(source), source), target)
 
-    # -- storage
-    # ---------------------------------------------------------------------------------------
+    # -- storage -----------------------------------------------------------------------------------
     def storage(self, tensor: Tensor) -> Storage:
         """The storage that holds a value; constants are laid down when first asked for."""
         known = self._storages.get(tensor)
@@ -182,8 +180,7 @@ class Bufferizer:
             return True
         return storage.needed_until == at and id(storage) in free_now
 
-    # -- ops
-    # -------------------------------------------------------------------------------------------
+    # -- ops ---------------------------------------------------------------------------------------
     def _node(self, block: Block, node: Node) -> None:
         if node.name == "constant":
             return
@@ -239,8 +236,7 @@ class Bufferizer:
             targets.append(target)
         self._call(name, kernel, sources, targets)
 
-    # -- control flow
-    # ----------------------------------------------------------------------------------
+    # -- control flow ------------------------------------------------------------------------------
     def _while(self, block: Block, node: Node) -> None:
         condition, body = node.regions
         carries = self._carries(block, node, body)

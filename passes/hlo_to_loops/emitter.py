@@ -73,8 +73,7 @@ class Emitter:
         """Where the row-major space of a tensor must be cut into loops; see loop_space."""
         return required_cuts(tensor, self._cuts)
 
-    # -- loops
-    # ---------------------------------------------------------------------------------------
+    # -- loops -------------------------------------------------------------------------------------
     def variable(self, name: str, extent: int) -> Affine:
         """Declares an SSA index value in [0, extent) as a variable of index expressions."""
         self.extents[name] = extent
@@ -120,8 +119,7 @@ class Emitter:
         finally:
             self.mask = saved
 
-    # -- index arithmetic
-    # ----------------------------------------------------------------------------
+    # -- index arithmetic --------------------------------------------------------------------------
     def is_uniform(self, index: Affine) -> bool:
         """Whether an index is the same in every lane."""
         return self.lane is None or index.coefficient(self.lane) == 0
@@ -202,8 +200,7 @@ class Emitter:
                 name = b.op(f"arith.addi {name}, {ramp} : {b.type_of('i64')}")
         return elementwise.convert(b, Value(integer, (name,), b.lanes), to)
 
-    # -- values
-    # --------------------------------------------------------------------------------------
+    # -- values ------------------------------------------------------------------------------------
     def element(self, tensor: Tensor, position: Position) -> Value:
         """The value of `tensor` at `position`, at the current width."""
         b = self.b
@@ -278,8 +275,7 @@ class Emitter:
         """Declares a value already computed, until the current region closes."""
         self.b.remember((tensor, position, self.b.lanes, self.mask), value)
 
-    # -- memory
-    # --------------------------------------------------------------------------------------
+    # -- memory ------------------------------------------------------------------------------------
     def load(self, buffer: Buffer, offset: Affine) -> Value:
         """Loads the element (or lanes) at a row-major offset."""
         b, lanes = self.b, self.b.lanes
@@ -374,8 +370,7 @@ class Emitter:
                 f"{buffer.memref}, {bits}, {vector}"
             )
 
-    # -- regions of scalars
-    # ----------------------------------------------------------------------------
+    # -- regions of scalars ------------------------------------------------------------------------
     def apply(self, region: Region, arguments: Sequence[Value]) -> list[Value]:
         """Evaluates a region on rank-0 tensors (a reducer, a comparator) at the current width."""
         known: dict[Tensor, Value] = dict(zip(region.arguments, arguments, strict=True))
