@@ -163,6 +163,7 @@ class _Tiles:
         self.builder = Builder()
         self.em = Emitter(self.builder, self.inputs)
         self.kind = product_type(node.results[0].type)
+        self.prefetch_line: Affine | None = None
 
     def emit(self) -> Kernel:
         em, b, tiling = self.em, self.builder, self.tiling
@@ -172,6 +173,7 @@ class _Tiles:
             sizes = [tiling.shape[d] for d in tiling.outer]
             column_block, rest = em.divmod(rest, max(1, math.prod(sizes)))
             outer = em.dims(Position.of_offset(rest), sizes)
+            self.prefetch_line = self._prefetch_line(row_block)
             self._edges(outer, row_block, column_block)
         return Kernel(
             function_text(b, list(self.inputs.values()), self.outputs),
@@ -179,6 +181,30 @@ class _Tiles:
             tuple(buffer.memref for buffer in self.inputs.values()),
             tuple(buffer.memref for buffer in self.outputs),
         )
+
+    def _prefetch_line(self, row_block: Affine) -> Affine | None:
+        """Which vector of the next columns' part of the right operand this tile brings in, if it is large.
+
+        The first tiles of a run of columns would wait for memory: while earlier columns are computed, each step
+        of the contracted space fetches one line of the same step of the next ones.
+        """
+        right, tiling = self.node.operands[1], self.tiling
+        if right.size < LARGE_OPERAND or right not in self.inputs or tiling.row_blocks < 2 * tiling.vectors:
+            return None
+        em, b = self.em, self.builder
+        index = em.index(row_block)
+        line = b.op(f"arith.remui {index}, {b.index(tiling.vectors)} : index")
+        return em.name_index(line, tiling.vectors)
+
+    def _prefetch(self, contraction: Contraction, indices: Sequence[Affine]) -> None:
+        if self.prefetch_line is None:
+            return
+        em, b, tiling = self.em, self.builder, self.tiling
+        right = self.node.operands[1]
+        buffer = self.inputs[right]
+        at = contraction.right_at(indices).linear(right.shape)
+        ahead = at + tiling.width + self.prefetch_line * tiling.lanes
+        b.effect(f"memref.prefetch {buffer.name}[{em.index(ahead)}], read, locality<2>, data : {buffer.memref}")
 
     def _edges(self, outer: Sequence[Affine], row_block: Affine, column_block: Affine) -> None:
         """Whole tiles, and the cut-off ones at the ends of the rows and of the columns."""
@@ -272,6 +298,7 @@ class _Tiles:
 
         def step(indices: Sequence[Affine], acc: list[Value]) -> list[Value]:
             result: list[Value] = []
+            self._prefetch(contractions[0][0], indices)
             for r in range(len(places)):
                 for v, (name, mask) in enumerate(zip(names, masks, strict=True)):
                     with em.vector(name, lanes, mask):

@@ -34,6 +34,7 @@ class Contraction:
 
     extents: tuple[int, ...]
     factors: FactorsAt
+    right_at: Callable[[Sequence[Affine]], Position]
 
 
 def _sum_of_products(em: Emitter, result: ElementType, contraction: Contraction) -> Value:
@@ -87,11 +88,16 @@ def _dot_general(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction
         rhs_at[d] = index
 
     def factors(indices: Sequence[Affine], _: ElementType) -> tuple[Value, Value]:
-        for p, q, index in zip(lhs_sum, rhs_sum, indices, strict=True):
-            lhs_at[p] = rhs_at[q] = index
-        return em.element(lhs, Position.of_dims(lhs_at)), em.element(rhs, Position.of_dims(rhs_at))
+        for p, index in zip(lhs_sum, indices, strict=True):
+            lhs_at[p] = index
+        return em.element(lhs, Position.of_dims(lhs_at)), em.element(rhs, right_at(indices))
 
-    return Contraction(tuple(lhs.shape[d] for d in lhs_sum), factors)
+    def right_at(indices: Sequence[Affine]) -> Position:
+        for q, index in zip(rhs_sum, indices, strict=True):
+            rhs_at[q] = index
+        return Position.of_dims(rhs_at)
+
+    return Contraction(tuple(lhs.shape[d] for d in lhs_sum), factors, right_at)
 
 
 def _convolution(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction:
@@ -121,17 +127,15 @@ def _convolution(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction
 
     def factors(indices: Sequence[Affine], kind: ElementType) -> tuple[Value, Value]:
         *taps, channel = indices
-        lhs_at, rhs_at = [ZERO] * lhs.rank, [ZERO] * rhs.rank
+        lhs_at = [ZERO] * lhs.rank
         inside = ALWAYS
         for k in range(rank):
-            label, size = str(k), rhs.shape[rhs_dim[str(k)]]
+            label = str(k)
             index = output[label] * strides[k] + taps[k] * spread[k] + -padding[k][0]
             held, index = unpadded(em, index, lhs.shape[lhs_dim[label]], gaps[k])
             inside = both(em, inside, held)
             lhs_at[lhs_dim[label]] = index
-            rhs_at[rhs_dim[label]] = taps[k] * -1 + (size - 1) if reversal[k] else taps[k]
         lhs_at[lhs_dim["b"]], lhs_at[lhs_dim["f"]] = batch, group * inputs + channel
-        rhs_at[rhs_dim["i"]], rhs_at[rhs_dim["o"]] = channel, output["f"]
 
         def load() -> list[Value]:
             at = [em.bounded(i, size) for i, size in zip(lhs_at, lhs.shape, strict=True)]
@@ -139,6 +143,15 @@ def _convolution(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction
 
         zero = elementwise.constant(em.b, kind, False if kind.kind is Kind.BOOL else 0)
         left = guarded(em, inside, [kind], load, lambda: [zero])[0]
-        return left, em.element(rhs, Position.of_dims(rhs_at))
+        return left, em.element(rhs, right_at(indices))
 
-    return Contraction((*(rhs.shape[rhs_dim[str(k)]] for k in range(rank)), inputs), factors)
+    def right_at(indices: Sequence[Affine]) -> Position:
+        *taps, channel = indices
+        rhs_at = [ZERO] * rhs.rank
+        for k in range(rank):
+            size = rhs.shape[rhs_dim[str(k)]]
+            rhs_at[rhs_dim[str(k)]] = taps[k] * -1 + (size - 1) if reversal[k] else taps[k]
+        rhs_at[rhs_dim["i"]], rhs_at[rhs_dim["o"]] = channel, output["f"]
+        return Position.of_dims(rhs_at)
+
+    return Contraction((*(rhs.shape[rhs_dim[str(k)]] for k in range(rank)), inputs), factors, right_at)
