@@ -230,6 +230,24 @@ def logspace(
 
 
 @operation
+def geomspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DtypeLike = None,
+) -> Tracer:
+    """Numbers with a constant ratio from `start` to `stop`, both positive."""
+    common = inexact_dtype(promote_types((dtype_of(start), dtype_of(stop))))
+    first, last = promoted("geomspace", start, stop, dtype=common)
+    ratio = linspace(lax.full((), 0, common), lax.log(lax.div(last, first)), num, endpoint)
+    points = lax.mul(broadcast_to(first, common, ratio.shape), lax.exp(ratio))
+    if endpoint and num > 1:
+        points = points.at[-1].set(last)
+    return points if dtype is None else convert(points, canonical_dtype(dtype))
+
+
+@operation
 def eye(n: int, m: int | None = None, k: int = 0, dtype: DtypeLike = None) -> Tracer:
     """Ones on a diagonal, zeros elsewhere."""
     shape = (n, n if m is None else m)
@@ -253,6 +271,25 @@ def tri(n: int, m: int | None = None, k: int = 0, dtype: DtypeLike = None) -> Tr
     columns = lax.broadcasted_iota(np.int32, shape, 1)
     target = DEFAULT_FLOAT if dtype is None else canonical_dtype(dtype)
     return convert(lax.ge(lax.add(rows, k), columns), target)
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """Rows and columns at and below a diagonal, known when tracing."""
+    return _known_indices(np.tril_indices(n, k, m))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """Rows and columns at and above a diagonal, known when tracing."""
+    return _known_indices(np.triu_indices(n, k, m))
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+    """Indices of the diagonal of an array with equal extents, known when tracing."""
+    return (np.arange(n, dtype=np.int32),) * ndim
+
+
+def _known_indices(found: tuple[Any, Any]) -> tuple[Any, Any]:
+    return found[0].astype(np.int32), found[1].astype(np.int32)
 
 
 @operation

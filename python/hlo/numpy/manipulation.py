@@ -278,6 +278,25 @@ def split(x: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 0)
 
 
 @operation
+def hsplit(x: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[Tracer]:
+    """`split` along the second dimension; of vectors along their only one."""
+    operand = to_tracer(x)
+    return split(operand, indices_or_sections, 0 if operand.ndim == 1 else 1)
+
+
+@operation
+def vsplit(x: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[Tracer]:
+    """`split` along the first dimension."""
+    return split(x, indices_or_sections, 0)
+
+
+@operation
+def dsplit(x: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[Tracer]:
+    """`split` along the third dimension."""
+    return split(x, indices_or_sections, 2)
+
+
+@operation
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[Tracer, ...]:
     """The slices along a dimension."""
     operand = moveaxis(x, axis, 0)
@@ -480,6 +499,28 @@ def diag(x: ArrayLike, k: int = 0) -> Tracer:
     columns = lax.broadcasted_iota(np.int32, (extent, extent), 1)
     on_diagonal = lax.eq(lax.add(rows, k), columns)
     return lax.select(on_diagonal, spread, lax.full_like(spread, 0))
+
+
+@operation
+def delete(x: ArrayLike, obj: Any, axis: int | None = None) -> Tracer:
+    """The array without the slices at known indices along an axis."""
+    operand = to_tracer(x)
+    if axis is None:
+        operand, axis = ravel(operand), 0
+    place = normalized_axis("delete", axis, operand.ndim)
+    kept = np.delete(np.arange(operand.shape[place], dtype=np.int32), obj)
+    return take(operand, kept, place)
+
+
+@operation
+def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Tracer, ...]:
+    """Indices into a flat array as one index a dimension."""
+    remaining = to_tracer(indices)
+    found: list[Tracer] = []
+    for extent in reversed(as_shape(shape)):
+        found.append(lax.rem(remaining, extent))
+        remaining = lax.div(remaining, extent)
+    return tuple(reversed(found))
 
 
 @operation

@@ -32,6 +32,7 @@ from hlo.frontend.operands import (
     normalized_axes,
     normalized_axis,
     shape_error,
+    shape_of,
     to_tracer,
 )
 from hlo.frontend.operation import operation
@@ -349,6 +350,40 @@ def nanmean(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Tracer:
     known, missing = _nan_free(x, 0.0)
     count = sum(lax.bitwise_not(missing), axis, known.dtype, keepdims)
     return ew.divide(sum(known, axis, keepdims=keepdims), count)
+
+
+@operation
+def nanvar(x: ArrayLike, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Tracer:
+    """Variance over axes of what is not NaN."""
+    known, missing = _nan_free(x, 0.0)
+    count = sum(lax.bitwise_not(missing), axis, known.dtype, keepdims=True)
+    mean_ = ew.divide(sum(known, axis, keepdims=True), count)
+    centered = ew.where(missing, 0.0, ew.subtract(known, mean_))
+    squares = sum(ew.square(lax.abs(centered)), axis, keepdims=keepdims)
+    left = lax.sub(lax.reshape(count, squares.shape), float(ddof))
+    return ew.where(lax.gt(left, 0), ew.divide(squares, left), float("nan"))
+
+
+@operation
+def nanstd(x: ArrayLike, axis: Axis = None, ddof: float = 0, keepdims: bool = False) -> Tracer:
+    """Standard deviation over axes of what is not NaN."""
+    return lax.sqrt(nanvar(x, axis, ddof, keepdims))
+
+
+@operation
+def allclose(
+    a: ArrayLike, b: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Tracer:
+    """Whether all elements are close (`isclose`)."""
+    return all(ew.isclose(a, b, rtol, atol, equal_nan))
+
+
+@operation
+def array_equal(a: ArrayLike, b: ArrayLike) -> Tracer:
+    """Whether two arrays have one shape and equal elements."""
+    if shape_of(a) != shape_of(b):
+        return to_tracer(np.bool_(False))
+    return all(ew.equal(a, b))
 
 
 @operation

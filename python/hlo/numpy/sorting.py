@@ -158,6 +158,21 @@ def median(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Tra
 
 
 @operation
+def isin(element: ArrayLike, test_elements: ArrayLike, invert: bool = False) -> Tracer:
+    """Whether each element is among others."""
+    elements, others = ravel(element), ravel(test_elements)
+    equal = ew.equal(elements[:, None], others[None, :])
+    found = lax.reshape(lax.reduce_or(equal, (1,)), to_tracer(element).shape)
+    return lax.bitwise_not(found) if invert else found
+
+
+@operation
+def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Tracer:
+    """For each element the number of ascending bin edges at or below it (below it, if right)."""
+    return searchsorted(bins, x, side="left" if right else "right")
+
+
+@operation
 def bincount(x: ArrayLike, weights: ArrayLike = None, *, length: int) -> Tracer:
     """How often each number below `length` occurs; larger ones are dropped, negative ones are 0."""
     index = to_tracer(x)

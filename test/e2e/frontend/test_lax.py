@@ -69,6 +69,33 @@ CASES: dict[str, Callable[[Any], Any]] = {
         n.logistic(X),
         n.bessel_i1e(X),
     ),
+    "gamma": lambda n: (n.polygamma(np.float32(2) + 0 * X, X + 3), n.zeta(X + 4, X + 3)),
+    "rounding": lambda n: (
+        n.round_even(X * 3) if n is lax else jax.numpy.round(X * 3),
+        n.rsqrt(X + 3),
+        n.is_finite(X),
+        n.neg(X),
+        n.convert_element_type(X, np.int8),
+    ),
+    "comparisons": lambda n: (
+        n.eq(X, X),
+        n.ne(X, X),
+        n.gt(X, 0 * X),
+        n.le(X, 0 * X),
+        n.sub(X, 2 * X),
+        n.pow(X + 3, X),
+        n.atan2(X, X + 1),
+    ),
+    "named_reductions": lambda n: (
+        n.reduce_sum(X, (0,)),
+        n.reduce_prod(X, (1,)),
+        n.reduce_max(X, (2,)),
+        n.reduce_min(X, (0, 1)),
+        n.reduce_and(BITS, (0,)),
+        n.reduce_or(BITS, (0,)),
+        n.reduce_xor(BITS, (0,)),
+    ),
+    "rev": lambda n: (n.rev(X, (0, 2)), n.slice_in_dim(X, 1, -1, 2, 1)),
     "reduce": lambda n: n.reduce(X, np.float32(0), _add, (0, 2)),
     "reduce_pair": lambda n: n.reduce(
         (X, X * 2), (np.float32(0), np.float32(1)), lambda a, b: (a[0] + b[0], a[1] * b[1]), (1,)
@@ -142,6 +169,11 @@ def test_case(name: str) -> None:
     for ours, theirs in zip(found, map(np.asarray, expected), strict=True):
         assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
         np.testing.assert_allclose(ours, theirs, rtol=3e-5, atol=3e-5)
+
+
+def test_rounding_away_from_zero() -> None:
+    x = np.array([-2.5, -0.5, 0.5, 1.5, 2.5, -0.2], np.float32)
+    np.testing.assert_array_equal(lax.round_afz(x), [-3, -1, 1, 2, 3, -0.0])
 
 
 def test_select_and_scatter() -> None:

@@ -136,7 +136,104 @@ CASES: dict[str, tuple[Callable[..., Any], ...]] = {
     "select": (lambda n, x: n.select([x < -1, x > 1], [x, x * 2], 7), floats(9)),
     "round_decimals": (lambda n, x: (n.round(x, 2), n.round(x, -1)), floats(9, low=-50, high=50)),
     "complex": (lambda n, x: (n.abs(x), x.real, n.imag(x), n.conj(x), n.angle(x)), floats(4) + 1j),
+    "aliases": (
+        lambda n, x, i: (
+            n.amin(x),
+            n.around(x),
+            n.atan2(x, x),
+            n.bitwise_count(i),
+            n.invert(i),
+            n.bitwise_invert(i),
+            n.bitwise_left_shift(i, 2),
+            n.bitwise_right_shift(i, 1),
+            n.concat([x, x]),
+            n.empty_like(x),
+            n.ones_like(i),
+            n.matrix_transpose(x[None]),
+            n.permute_dims(x[None], (1, 0)),
+            n.pow(x, 2),
+            x * n.pi + n.e - n.euler_gamma,
+            n.ndim(x),
+            n.size(x),
+            n.shape(x)[0],
+        ),
+        floats(5),
+        integers(5),
+    ),
+    "ldexp": (
+        lambda n, x, i: n.ldexp(x, i),
+        floats(7),
+        np.array([0, 3, -5, 130, -130, 127, -126], np.int32),
+    ),
+    "modf": (lambda n, x: n.modf(x), SPECIAL[:11]),
+    "closeness": (
+        lambda n, x: (
+            n.allclose(x, x),
+            n.allclose(x, x + 1),
+            n.array_equal(x, x),
+            n.array_equal(x, x[1:]),
+        ),
+        floats(5),
+    ),
+    "isin": (
+        lambda n, i: (n.isin(i, n.array([1, 2, 5])), n.isin(i, i[:2], invert=True)),
+        integers(3, 5),
+    ),
+    "digitize": (
+        lambda n, x: (
+            n.digitize(x, n.array([-1.0, 0, 1])),
+            n.digitize(x, n.array([-1.0, 0, 1]), right=True),
+        ),
+        floats(9),
+    ),
+    "nan_spread": (
+        lambda n, x: (n.nanvar(x[:8]), n.nanstd(x[:8], ddof=1)),
+        np.append(floats(6), [np.nan, 1]).astype(np.float32),
+    ),
+    # Calculus.
+    "polyval": (
+        lambda n, p, x: (n.polyval(p, x), n.polyval(p, 2.0), n.vander(p, 3)),
+        floats(4),
+        floats(2, 3),
+    ),
+    "interp": (
+        lambda n, x, p, f: n.interp(x, n.sort(p), f),
+        np.linspace(-4, 4, 23, dtype=np.float32),
+        floats(6),
+        floats(6),
+    ),
+    "trapezoid": (
+        lambda n, y, x: (n.trapezoid(y), n.trapezoid(y, dx=0.5, axis=0), n.trapezoid(y, x)),
+        floats(3, 5),
+        floats(5),
+    ),
+    "gradient": (lambda n, y: n.gradient(y, axis=1), floats(3, 5)),
+    "convolve": (
+        lambda n, a, v: [
+            f(a, v, m) for f in (n.convolve, n.correlate) for m in ("full", "same", "valid")
+        ],
+        floats(7),
+        floats(3),
+    ),
+    "convolve_shorter_first": (
+        lambda n, a, v: [
+            f(a, v, m) for f in (n.convolve, n.correlate) for m in ("full", "same", "valid")
+        ],
+        floats(3),
+        floats(6),
+    ),
+    "cov": (
+        lambda n, x: (n.cov(x), n.cov(x, rowvar=False), n.corrcoef(x), n.cov(x[0])),
+        floats(3, 9),
+    ),
     # Creation.
+    "geomspace": (
+        lambda n: (n.geomspace(1.0, 1000.0, 4), n.geomspace(2.0, 32.0, 4, endpoint=False)),
+    ),
+    "triangle_indices": (
+        lambda n, x: (x[n.tril_indices(3)], x[n.triu_indices(3, 1)], x[n.diag_indices(3)]),
+        floats(3, 3),
+    ),
     "zeros": (lambda n: (n.zeros((2, 3)), n.zeros(4, n.int8), n.ones((2,), bool), n.empty(0)),),
     "full": (lambda n, x: (n.full((2, 3), 7), n.full((2, 2), x), n.full_like(x, 2.5)), floats(2)),
     "arange": (lambda n: (n.arange(5), n.arange(1, 9, 3), n.arange(5.0), n.arange(0, 1, 0.25)),),
@@ -223,6 +320,12 @@ CASES: dict[str, tuple[Callable[..., Any], ...]] = {
     ),
     "atleast": (lambda n, x: (n.atleast_1d(x), n.atleast_2d(x), n.atleast_3d(x)), floats(3)),
     "append": (lambda n, x: n.append(x, x), floats(3)),
+    "splits": (lambda n, x: (n.hsplit(x, 2), n.vsplit(x, 2), n.dsplit(x[None], 2)), floats(2, 4)),
+    "delete": (
+        lambda n, x: (n.delete(x, 1, 0), n.delete(x, np.array([0, 3]), 1), n.delete(x, 2)),
+        floats(3, 4),
+    ),
+    "unravel_index": (lambda n, i: n.unravel_index(i, (3, 4)), integers(5, low=0, high=12)),
     "unstack": (lambda n, x: n.unstack(x), floats(3, 2)),
     "astype": (
         lambda n, x: (
