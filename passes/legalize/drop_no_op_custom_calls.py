@@ -33,8 +33,7 @@ RUNTIME_TARGET = re.compile(
 )
 # Ops that travel as custom calls in portable artifacts, by the name behind the namespace.
 _FUNCTIONS = frozenset(
-    """acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf is_neg_inf
-    is_pos_inf lgamma next_after polygamma sinh square tan zeta""".split()
+    ["acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "conj", "cosh", "digamma", "erf", "erf_inv", "erfc", "is_inf", "is_neg_inf", "is_pos_inf", "lgamma", "next_after", "polygamma", "sinh", "square", "tan", "zeta"]
 )
 
 

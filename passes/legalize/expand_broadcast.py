@@ -16,9 +16,9 @@ from hlo.passes.rewrite.walk import expand
 class ExpandBroadcast(Pass):
     """Replaces the broadcast that adds leading dimensions by the general one.
 
-        "hlo.broadcast"(%0) {broadcast_sizes = array<i64: 2>} : (tensor<3xf32>) -> tensor<2x3xf32>
-      ==>
-        hlo.broadcast_in_dim %0, dims = [1] : (tensor<3xf32>) -> tensor<2x3xf32>
+      "hlo.broadcast"(%0) {broadcast_sizes = array<i64: 2>} : (tensor<3xf32>) -> tensor<2x3xf32>
+    ==>
+      hlo.broadcast_in_dim %0, dims = [1] : (tensor<3xf32>) -> tensor<2x3xf32>
     """
 
     def run(self, module: ir.Module) -> bool:

@@ -16,9 +16,9 @@ from hlo.passes.rewrite.walk import expand
 class ExpandDot(Pass):
     """Replaces the dot of vectors and matrices by the general one.
 
-        "hlo.dot"(%a, %b) : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2xf32>
-      ==>
-        hlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      "hlo.dot"(%a, %b) : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2xf32>
+    ==>
+      hlo.dot_general %a, %b, contracting_dims = [1] x [0]
     """
 
     def run(self, module: ir.Module) -> bool:
@@ -29,7 +29,11 @@ class ExpandDot(Pass):
 def _expand(op: ir.Operation, builder: Builder) -> Sequence[ir.Value]:
     lhs, rhs = op.operands
     attributes = op.attributes
-    kept = {"precision_config": attributes["precision_config"]} if "precision_config" in attributes else {}
+    kept = (
+        {"precision_config": attributes["precision_config"]}
+        if "precision_config" in attributes
+        else {}
+    )
     last = len(shape_of(lhs)) - 1
     return [
         builder.dot_general(

@@ -92,9 +92,7 @@ def _binary(op: ir.Operation, builder: Builder) -> Sequence[ir.Value]:
     return [_arrange(builder, value, labels, wanted, shape_of(op.results[0]))]
 
 
-def _diagonal(
-    builder: Builder, value: ir.Value, labels: list[str]
-) -> tuple[ir.Value, list[str]]:
+def _diagonal(builder: Builder, value: ir.Value, labels: list[str]) -> tuple[ir.Value, list[str]]:
     """Keeps only elements whose indices agree at a repeated label, and sums the repetition away."""
     while len(set(labels)) != len(labels):
         second = next(i for i, label in enumerate(labels) if label in labels[:i])

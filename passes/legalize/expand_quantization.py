@@ -31,10 +31,7 @@ _SOURCES = frozenset({"hlo.constant", "hlo.uniform_quantize", "hlo.bitcast_conve
 # Ops that move stored integers, or pass them on.
 _MOVES = frozenset(
     f"hlo.{name}"
-    for name in """
-    bitcast_convert broadcast_in_dim broadcast case constant copy custom_call dynamic_slice
-    dynamic_update_slice gather if optimization_barrier reshape return reverse slice transpose while
-    """.split()
+    for name in ["bitcast_convert", "broadcast_in_dim", "broadcast", "case", "constant", "copy", "custom_call", "dynamic_slice", "dynamic_update_slice", "gather", "if", "optimization_barrier", "reshape", "return", "reverse", "slice", "transpose", "while"]
 ) | {"func.return", "func.func"}
 # These move stored integers too if all of their quantized types are one.
 _MOVES_OF_ONE_TYPE = frozenset({"hlo.concatenate", "hlo.select", "hlo.pad"})

@@ -106,18 +106,14 @@ def _spread(
     return builder.broadcast_in_dim(mask, shape, sorted(axes))
 
 
-def _sum_of_selected(
-    builder: Builder, mask: ir.Value, values: ir.Value, axis: int
-) -> ir.Value:
+def _sum_of_selected(builder: Builder, mask: ir.Value, values: ir.Value, axis: int) -> ir.Value:
     """The one selected value along an axis, bit for bit, and 0 where none is."""
     element = element_of(values)
     # -0 is the neutral element of addition; 0 would turn a -0 that is selected into 0.
     neutral = -0.0 if is_float(element) else complex(-0.0, -0.0) if is_complex(element) else 0
     selected = builder.select(mask, values, builder.constant_like(neutral, values))
     total = builder.reduce(selected, builder.constant(neutral, element), [axis], "add")
-    some = builder.reduce(
-        mask, builder.constant(False, builder.integer_type(1)), [axis], "or"
-    )
+    some = builder.reduce(mask, builder.constant(False, builder.integer_type(1)), [axis], "or")
     return builder.select(some, total, builder.constant_like(0, total))
 
 

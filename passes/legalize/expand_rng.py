@@ -109,9 +109,7 @@ def _unit_interval(builder: Builder, bits: ir.Value, element: ir.Type) -> ir.Val
     return builder.multiply(numerator, builder.constant_like(2.0**-precision, numerator))
 
 
-def _uniform_float(
-    builder: Builder, bits: ir.Value, low: ir.Value, high: ir.Value
-) -> ir.Value:
+def _uniform_float(builder: Builder, bits: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
     element = element_of(low)
     unit = _unit_interval(builder, bits, element)
     working = element_of(unit)
@@ -122,9 +120,7 @@ def _uniform_float(
     return builder.select(builder.compare(value, high, "LT"), value, low)
 
 
-def _uniform_integer(
-    builder: Builder, bits: ir.Value, low: ir.Value, high: ir.Value
-) -> ir.Value:
+def _uniform_integer(builder: Builder, bits: ir.Value, low: ir.Value, high: ir.Value) -> ir.Value:
     element = element_of(low)
     width = bit_width(element)
     unsigned = builder.integer_type(width, unsigned=True)
@@ -148,6 +144,7 @@ def _normal(builder: Builder, bits: ir.Value, mean: ir.Value, deviation: ir.Valu
         builder.unary("erf_inv", symmetric), builder.constant_like(math.sqrt(2.0), unit)
     )
     value = builder.add(
-        builder.convert(mean, working), builder.multiply(builder.convert(deviation, working), scaled)
+        builder.convert(mean, working),
+        builder.multiply(builder.convert(deviation, working), scaled),
     )
     return builder.convert(value, element)

@@ -36,7 +36,9 @@ class ExpandTopK(Pass):
             for call in operations_named(module, {"hlo.custom_call"})
             if ir.attributes.string(call, "call_target_name") == "ApproxTopK"
         ]
-        comparators = {name: function.clone(ip=False) for name, function in _called(module, approximate)}
+        comparators = {
+            name: function.clone(ip=False) for name, function in _called(module, approximate)
+        }
         for call in approximate:
             _expand_approximate(call, comparators)
         known = functions(module)
@@ -60,9 +62,7 @@ def _expand_top_k(op: ir.Operation, builder: Builder) -> Sequence[ir.Value]:
     return [builder.slice_dimension(value, last, 0, count) for value in ordered]
 
 
-def _called(
-    module: ir.Module, calls: Sequence[ir.Operation]
-) -> list[tuple[str, ir.Operation]]:
+def _called(module: ir.Module, calls: Sequence[ir.Operation]) -> list[tuple[str, ir.Operation]]:
     known = functions(module)
     names = {_comparator(call) for call in calls}
     return [(name, function) for name, function in known.items() if name in names]
@@ -78,7 +78,11 @@ def _comparator(call: ir.Operation) -> str:
 def _expand_approximate(call: ir.Operation, comparators: dict[str, ir.Operation]) -> None:
     builder = Builder.before(call)
     count = len(call.results)
-    config = ir.DictAttr(call.attributes["mhlo.backend_config" if "mhlo.backend_config" in call.attributes else "backend_config"])
+    config = ir.DictAttr(
+        call.attributes[
+            "mhlo.backend_config" if "mhlo.backend_config" in call.attributes else "backend_config"
+        ]
+    )
     dimension = int(ir.IntegerAttr(config["reduction_dim"]).value)
     inputs = list(call.operands)[:count]
     comparator = comparators[_comparator(call)].clone(ip=False)

@@ -16,10 +16,10 @@ from hlo.passes.rewrite.walk import expand
 class ExpandTorchIndexSelect(Pass):
     """Replaces the selection of slices along a dimension by a gather, which clamps as it does.
 
-        "hlo.torch_index_select"(%0, %1) {dim = 0 : i64, batch_dims = 0 : i64}
-            : (tensor<5x3xf32>, tensor<2xi32>) -> tensor<2x3xf32>
-      ==>
-        "hlo.gather"(%0, %1) with slices 1x3
+      "hlo.torch_index_select"(%0, %1) {dim = 0 : i64, batch_dims = 0 : i64}
+          : (tensor<5x3xf32>, tensor<2xi32>) -> tensor<2x3xf32>
+    ==>
+      "hlo.gather"(%0, %1) with slices 1x3
     """
 
     def run(self, module: ir.Module) -> bool:

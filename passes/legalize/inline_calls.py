@@ -72,7 +72,9 @@ class _Inliner:
     def _check(self, call: ir.Operation, callee: str, path: tuple[str, ...]) -> None:
         if callee not in self.functions:
             known = ", ".join(f"@{name}" for name in self.functions)
-            raise malformed(call, f"calls @{callee}, which the module does not define; it has {known}")
+            raise malformed(
+                call, f"calls @{callee}, which the module does not define; it has {known}"
+            )
         if callee in path:
             cycle = " -> ".join(f"@{name}" for name in (*path[path.index(callee) :], callee))
             raise malformed(
@@ -85,7 +87,9 @@ class _Inliner:
         arguments = [argument.type for argument in blocks[0].arguments]
         operands = [operand.type for operand in call.operands]
         if arguments != operands:
-            raise malformed(call, f"@{callee} takes {arguments}, found operands of types {operands}")
+            raise malformed(
+                call, f"@{callee} takes {arguments}, found operands of types {operands}"
+            )
 
     def _inline(self, call: ir.Operation, callee: str) -> None:
         function = self.functions[callee]

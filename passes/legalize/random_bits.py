@@ -81,9 +81,7 @@ def _threefry(
     return x0, x1
 
 
-def _philox(
-    w: _Words, key: tuple[ir.Value, ir.Value], count: Sequence[ir.Value]
-) -> list[ir.Value]:
+def _philox(w: _Words, key: tuple[ir.Value, ir.Value], count: Sequence[ir.Value]) -> list[ir.Value]:
     """Ten rounds; words are least significant first."""
     b = w.builder
     x = list(count)

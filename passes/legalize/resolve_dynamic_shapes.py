@@ -174,9 +174,7 @@ def _gather(op: ir.Operation, builder: Builder) -> list[ir.Value]:
         {
             "dimension_numbers": attributes["dimension_numbers"],
             "slice_sizes": builder.integers(sizes),
-            "indices_are_sorted": builder.boolean(
-                ir.attributes.boolean(op, "indices_are_sorted")
-            ),
+            "indices_are_sorted": builder.boolean(ir.attributes.boolean(op, "indices_are_sorted")),
         },
         loc=op.location,
         ip=builder.point,

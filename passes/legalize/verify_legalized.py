@@ -15,12 +15,7 @@ LEGAL_OPS: frozenset[str] = (
     ELEMENTWISE
     | {
         f"hlo.{name}"
-        for name in """
-        bitcast_convert broadcast_in_dim concatenate constant convolution copy custom_call dot_general
-        dynamic_slice dynamic_update_slice fft fusion gather iota optimization_barrier pad reduce
-        reduce_window reshape reverse scatter select_and_scatter slice sort transpose
-        case if while return
-        """.split()
+        for name in ["bitcast_convert", "broadcast_in_dim", "concatenate", "constant", "convolution", "copy", "custom_call", "dot_general", "dynamic_slice", "dynamic_update_slice", "fft", "fusion", "gather", "iota", "optimization_barrier", "pad", "reduce", "reduce_window", "reshape", "reverse", "scatter", "select_and_scatter", "slice", "sort", "transpose", "case", "if", "while", "return"]
     }
     | {"builtin.module", "func.func", "func.return"}
 )

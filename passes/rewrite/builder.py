@@ -82,9 +82,7 @@ class Builder:
 
     def fill(self, region: ir.Region, arguments: Sequence[ir.Type], body: BodyFunction) -> None:
         """Gives a region one block that ends in `hlo.return` of what `body` returns."""
-        block = region.blocks.append(
-            *arguments, arg_locs=[self.location] * len(arguments)
-        )
+        block = region.blocks.append(*arguments, arg_locs=[self.location] * len(arguments))
         inner = Builder(ir.InsertionPoint(block), self.location, self.created)
         inner.create("hlo.return", body(inner, list(block.arguments)), [])
 
@@ -123,9 +121,7 @@ class Builder:
         return ir.Attribute.parse(text, self.context)
 
     # ---- Constants ----
-    def constant(
-        self, value: Number, element: ir.Type, shape: Sequence[int] = ()
-    ) -> ir.Value:
+    def constant(self, value: Number, element: ir.Type, shape: Sequence[int] = ()) -> ir.Value:
         """A tensor with one value everywhere."""
         kind = self.tensor(shape, element)
         if isinstance(element, ir.IntegerType):
@@ -360,9 +356,7 @@ class Builder:
     def sum(self, operand: ir.Value, dimensions: Sequence[int]) -> ir.Value:
         """The sum along dimensions."""
         zero: Number = 0 if is_integer(element_of(operand)) else 0.0
-        return self.reduce(
-            operand, self.constant(zero, element_of(operand)), dimensions, "add"
-        )
+        return self.reduce(operand, self.constant(zero, element_of(operand)), dimensions, "add")
 
     def sort(
         self,
@@ -378,9 +372,7 @@ class Builder:
             {"dimension": self.integer(dimension), "is_stable": self.boolean(True)},
             regions=1,
         )
-        scalars = [
-            self.tensor((), element_of(operand)) for operand in operands for _ in range(2)
-        ]
+        scalars = [self.tensor((), element_of(operand)) for operand in operands for _ in range(2)]
         self.fill(op.regions[0], scalars, lambda b, args: [before(b, args)])
         return list(op.results)
 

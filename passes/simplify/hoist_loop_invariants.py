@@ -23,11 +23,7 @@ _CHEAP = frozenset(
 # Worth computing once even if the result takes more memory than the operands.
 _COSTLY = frozenset(
     f"hlo.{name}"
-    for name in """
-    dot_general convolution reduce reduce_window sort fft custom_call scatter gather select_and_scatter
-    while exponential exponential_minus_one log log_plus_one logistic tanh sine cosine tan power sqrt rsqrt
-    cbrt atan2 erf erfc erf_inv lgamma digamma
-    """.split()
+    for name in ["dot_general", "convolution", "reduce", "reduce_window", "sort", "fft", "custom_call", "scatter", "gather", "select_and_scatter", "while", "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "tanh", "sine", "cosine", "tan", "power", "sqrt", "rsqrt", "cbrt", "atan2", "erf", "erfc", "erf_inv", "lgamma", "digamma"]
 )
 
 
@@ -59,7 +55,11 @@ def _hoist(loop: ir.Operation) -> bool:
     invariant: list[ir.Operation] = []
     for view in list(body.operations)[:-1]:
         op = view.operation
-        if len(op.results) and _may_move(op) and not any(value in inside for value in _values_read(op)):
+        if (
+            len(op.results)
+            and _may_move(op)
+            and not any(value in inside for value in _values_read(op))
+        ):
             invariant.append(op)
         else:
             inside.update(op.results)

@@ -14,7 +14,7 @@ Range: TypeAlias = "tuple[int, int]"
 _DEPTH = 6
 _KEEP_ELEMENTS = frozenset(
     f"hlo.{name}"
-    for name in "broadcast_in_dim reshape transpose slice reverse dynamic_slice gather".split()
+    for name in ["broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "dynamic_slice", "gather"]
 )
 
 

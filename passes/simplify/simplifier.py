@@ -122,7 +122,9 @@ class Simplifier:
         found = self.constant(value)
         if found is None or found.size == 0:
             return None
-        if found.size > 1 and any(s for s, n in zip(found.strides, found.shape, strict=True) if n > 1):
+        if found.size > 1 and any(
+            s for s, n in zip(found.strides, found.shape, strict=True) if n > 1
+        ):
             return None
         return found[(0,) * found.ndim]
 

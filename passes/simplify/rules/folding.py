@@ -157,7 +157,12 @@ def fold_convert(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     # From wide to narrow in one step: NumPy rounds to ml_dtypes' types through f32.
     if is_float(target) and dtype.itemsize < 4 and operand.dtype.itemsize > 4:
         return None
-    if is_float(target) and dtype.itemsize < 4 and not is_float(source) and operand.dtype.itemsize > 2:
+    if (
+        is_float(target)
+        and dtype.itemsize < 4
+        and not is_float(source)
+        and operand.dtype.itemsize > 2
+    ):
         return None
     (x,), shape = _shrink([operand])
     with np.errstate(all="ignore"):

@@ -246,5 +246,5 @@ def _combiner(op: ir.Operation) -> str | None:
 
 
 _COMBINERS = frozenset(
-    f"hlo.{name}" for name in "add multiply subtract maximum minimum and or xor divide".split()
+    f"hlo.{name}" for name in ["add", "multiply", "subtract", "maximum", "minimum", "and", "or", "xor", "divide"]
 )

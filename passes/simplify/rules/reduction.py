@@ -8,9 +8,7 @@ from hlo.passes.rewrite.walk import body_of, terminator_of
 from hlo.passes.simplify.simplifier import RuleTable, Simplifier
 
 TABLE = RuleTable()
-_COMBINERS = frozenset(
-    f"hlo.{name}" for name in "add multiply maximum minimum and or xor".split()
-)
+_COMBINERS = frozenset(f"hlo.{name}" for name in ["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
 _IDEMPOTENT = frozenset({"maximum", "minimum", "and", "or"})
 
 

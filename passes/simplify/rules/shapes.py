@@ -209,10 +209,9 @@ def compute_before_broadcast(op: ir.Operation, s: Simplifier) -> ir.Value | None
             return None
         if source is None:
             source = found
-        elif (
-            shape_of(found.operands[0]) != shape_of(source.operands[0])
-            or _dimensions(found) != _dimensions(source)
-        ):
+        elif shape_of(found.operands[0]) != shape_of(source.operands[0]) or _dimensions(
+            found
+        ) != _dimensions(source):
             return None
     if source is None:
         return None

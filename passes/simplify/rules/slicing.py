@@ -59,8 +59,7 @@ def slice_of_broadcast(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     kept = [size == wide[d] for size, d in zip(shape, dimensions, strict=True)]
     begin = [starts[d] if keep else 0 for d, keep in zip(dimensions, kept, strict=True)]
     end = [
-        limits[d] if keep else size
-        for d, keep, size in zip(dimensions, kept, shape, strict=True)
+        limits[d] if keep else size for d, keep, size in zip(dimensions, kept, shape, strict=True)
     ]
     step = [strides[d] if keep else 1 for d, keep in zip(dimensions, kept, strict=True)]
     part = s.builder.slice(source, begin, end, step)
@@ -175,16 +174,12 @@ def _join_slices(operands: Sequence[ir.Value], along: int, s: Simplifier) -> lis
     return joined
 
 
-def _next_slice(
-    first: ir.Value, second: ir.Value, along: int, s: Simplifier
-) -> ir.Value | None:
+def _next_slice(first: ir.Value, second: ir.Value, along: int, s: Simplifier) -> ir.Value | None:
     left, right = s.producer(first, "hlo.slice"), s.producer(second, "hlo.slice")
     if left is None or right is None or left.operands[0] != right.operands[0]:
         return None
     (a, b, c), (d, e, f) = _bounds(left), _bounds(right)
-    same = all(
-        i == along or (a[i], b[i], c[i]) == (d[i], e[i], f[i]) for i in range(len(a))
-    )
+    same = all(i == along or (a[i], b[i], c[i]) == (d[i], e[i], f[i]) for i in range(len(a)))
     if not same or c[along] != 1 or f[along] != 1 or b[along] != d[along]:
         return None
     limits = [e[i] if i == along else b[i] for i in range(len(a))]

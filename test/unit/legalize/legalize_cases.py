@@ -60,7 +60,9 @@ def assert_within(expected: Array, found: Array, ulps: int) -> None:
     if not finite.any():
         return
     scale = max(float(np.abs(wide[finite]).max()), 1e-30)
-    epsilon = _EPSILON[expected.dtype.itemsize if expected.dtype.kind != "c" else expected.dtype.itemsize // 2]
+    epsilon = _EPSILON[
+        expected.dtype.itemsize if expected.dtype.kind != "c" else expected.dtype.itemsize // 2
+    ]
     assert np.abs(wide - other)[finite].max() <= ulps * epsilon * scale
 
 

@@ -37,7 +37,9 @@ def test_batch_norm(element: str) -> None:
 @pytest.mark.parametrize("algorithm", ["DEFAULT", "THREE_FRY", "PHILOX"])
 @pytest.mark.parametrize("element", ["ui32", "ui64", "ui8", "i16", "f32", "f64"])
 @pytest.mark.parametrize("shape", [(), (1,), (5,), (3, 4), (5, 7, 3), (2, 0, 3)])
-def test_random_bits_are_the_same_bits(algorithm: str, element: str, shape: tuple[int, ...]) -> None:
+def test_random_bits_are_the_same_bits(
+    algorithm: str, element: str, shape: tuple[int, ...]
+) -> None:
     dims = "".join(f"{size}x" for size in shape)
     words = 3 if algorithm == "PHILOX" else 2
     text = f"""
@@ -62,7 +64,13 @@ def test_rng_uniform_stays_in_its_interval_and_is_spread(element: str) -> None:
         : (tensor<{element}>, tensor<{element}>, tensor<1xi64>) -> tensor<4096x{element}>
       return %0, %1 : tensor<4096x{element}>, tensor<4096x{element}>
     }}"""
-    dtypes = {"f32": np.float32, "f64": np.float64, "bf16": ml_dtypes.bfloat16, "i32": np.int32, "ui8": np.uint8}
+    dtypes = {
+        "f32": np.float32,
+        "f64": np.float64,
+        "bf16": ml_dtypes.bfloat16,
+        "i32": np.int32,
+        "ui8": np.uint8,
+    }
     low, high = (np.asarray(x, dtypes[element]) for x in (3, 9))
     _, (first, second) = run_both(text, low, high)
     for values in (first, second):
@@ -88,7 +96,9 @@ def test_rng_normal_has_its_moments() -> None:
 @pytest.mark.parametrize("element", ["f32", "f64", "complex<f32>", "f16"])
 @pytest.mark.parametrize("lower", ["true", "false"])
 def test_cholesky(element: str, lower: str) -> None:
-    dtype = {"f32": np.float32, "f64": np.float64, "complex<f32>": np.complex64, "f16": np.float16}[element]
+    dtype = {"f32": np.float32, "f64": np.float64, "complex<f32>": np.complex64, "f16": np.float16}[
+        element
+    ]
     kind = f"tensor<2x3x3x{element}>"
     text = f"""
     func.func @main(%a: {kind}) -> {kind} {{
@@ -136,9 +146,13 @@ def test_top_k(element: str) -> None:
       return %0#0, %0#1 : tensor<2x3x{element}>, tensor<2x3xi32>
     }}"""
     if element in ("f32", "f16"):
-        values = np.stack([SPECIAL, SPECIAL[::-1]]).astype({"f32": np.float32, "f16": np.float16}[element])
+        values = np.stack([SPECIAL, SPECIAL[::-1]]).astype(
+            {"f32": np.float32, "f16": np.float16}[element]
+        )
     else:
-        values = np.asarray([[3, 1, 3, 2, 250, 0, 3, 9]] * 2).astype({"i32": np.int32, "ui8": np.uint8}[element])
+        values = np.asarray([[3, 1, 3, 2, 250, 0, 3, 9]] * 2).astype(
+            {"i32": np.int32, "ui8": np.uint8}[element]
+        )
     assert_same(text, values)
 
 
@@ -176,7 +190,9 @@ def test_approximate_top_k_is_exact_and_its_comparator_goes() -> None:
 def test_einsum(
     config: str, left: tuple[int, ...], right: tuple[int, ...], result: tuple[int, ...]
 ) -> None:
-    kinds = ["tensor<" + "".join(f"{s}x" for s in shape) + "f32>" for shape in (left, right, result)]
+    kinds = [
+        "tensor<" + "".join(f"{s}x" for s in shape) + "f32>" for shape in (left, right, result)
+    ]
     text = f"""
     func.func @main(%a: {kinds[0]}, %b: {kinds[1]}) -> {kinds[2]} {{
       %0 = "hlo.einsum"(%a, %b) {{einsum_config = "{config}"}} : ({kinds[0]}, {kinds[1]}) -> {kinds[2]}
@@ -186,7 +202,8 @@ def test_einsum(
 
 
 @pytest.mark.parametrize(
-    ("config", "shape", "result"), [("ab->ba", (2, 3), (3, 2)), ("aab->b", (3, 3, 2), (2,)), ("ab->a", (2, 3), (2,))]
+    ("config", "shape", "result"),
+    [("ab->ba", (2, 3), (3, 2)), ("aab->b", (3, 3, 2), (2,)), ("ab->a", (2, 3), (2,))],
 )
 def test_unary_einsum(config: str, shape: tuple[int, ...], result: tuple[int, ...]) -> None:
     kinds = ["tensor<" + "".join(f"{s}x" for s in x) + "f32>" for x in (shape, result)]
@@ -220,7 +237,9 @@ def test_dot_broadcast_and_map() -> None:
     )
 
 
-@pytest.mark.parametrize(("dim", "batch", "shape"), [(0, 0, (2, 2, 4)), (1, 0, (3, 2, 2)), (1, 1, (3, 2))])
+@pytest.mark.parametrize(
+    ("dim", "batch", "shape"), [(0, 0, (2, 2, 4)), (1, 0, (3, 2, 2)), (1, 1, (3, 2))]
+)
 def test_torch_index_select_clamps(dim: int, batch: int, shape: tuple[int, ...]) -> None:
     index_shape = (3, 2) if batch else (2, 2)
     rows = {0: (5, 4), 1: (3, 4)}[dim]
@@ -261,7 +280,11 @@ RAGGED = [
 
 @pytest.mark.parametrize(("lhs", "rhs", "sizes", "result", "numbers"), RAGGED)
 def test_ragged_dot(
-    lhs: tuple[int, ...], rhs: tuple[int, ...], sizes: tuple[int, ...], result: tuple[int, ...], numbers: str
+    lhs: tuple[int, ...],
+    rhs: tuple[int, ...],
+    sizes: tuple[int, ...],
+    result: tuple[int, ...],
+    numbers: str,
 ) -> None:
     a, b, r = ("tensor<" + "".join(f"{s}x" for s in shape) + "f32>" for shape in (lhs, rhs, result))
     n = "tensor<" + "".join(f"{s}x" for s in sizes) + "i32>"
@@ -341,7 +364,9 @@ Q = "!quant.uniform<i8:f32, 0.5:3>"
 PER_AXIS = "!quant.uniform<i8:f32:1, {0.5:1, 0.25:-2, 2.0}>"
 
 
-@pytest.mark.parametrize("kind", [Q, PER_AXIS, "!quant.uniform<i16:f32, 0.1:128>", "!quant.uniform<i8<-4:5>:f32, 0.3>"])
+@pytest.mark.parametrize(
+    "kind", [Q, PER_AXIS, "!quant.uniform<i16:f32, 0.1:128>", "!quant.uniform<i8<-4:5>:f32, 0.3>"]
+)
 def test_quantize_and_back(kind: str) -> None:
     text = f"""
     func.func @main(%x: tensor<4x3xf32>) -> (tensor<4x3x{kind}>, tensor<4x3xf32>) {{
@@ -349,7 +374,9 @@ def test_quantize_and_back(kind: str) -> None:
       %1 = "hlo.uniform_dequantize"(%0) : (tensor<4x3x{kind}>) -> tensor<4x3xf32>
       return %0, %1 : tensor<4x3x{kind}>, tensor<4x3xf32>
     }}"""
-    values = np.asarray([[np.nan, np.inf, -np.inf], [0.25, 0.75, -0.25], [1e9, -3.3, 0.05], [0, -0.0, 1]])
+    values = np.asarray(
+        [[np.nan, np.inf, -np.inf], [0.25, 0.75, -0.25], [1e9, -3.3, 0.05], [0, -0.0, 1]]
+    )
     assert_same(text, values.astype(np.float32))
 
 

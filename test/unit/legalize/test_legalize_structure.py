@@ -137,7 +137,8 @@ def test_tuples_in_a_signature_become_its_leaves() -> None:
     function = str(module.body.operations[0])
     assert (
         '(%arg0: tensor<f32> {a.b = "c"}, %arg1: tensor<i32> {a.b = "c"}, '
-        '%arg2: tensor<i1> {a.b = "c"}) -> (tensor<i1> {d.e = "f"}, tensor<f32> {d.e = "f"})' in function
+        '%arg2: tensor<i1> {a.b = "c"}) -> (tensor<i1> {d.e = "f"}, tensor<f32> {d.e = "f"})'
+        in function
     )
     assert "return %arg2, %arg0" in function
 
@@ -172,9 +173,18 @@ def test_tokens_are_removed_from_loops_branches_and_signatures() -> None:
 @pytest.mark.parametrize(
     ("op", "message"),
     [
-        ('%0:2 = "hlo.infeed"(%t) : (!hlo.token) -> (tensor<4xf32>, !hlo.token)', "'hlo.infeed': data from"),
-        ('%0 = "hlo.outfeed"(%x, %t) : (tensor<4xf32>, !hlo.token) -> !hlo.token', "'hlo.outfeed': data to"),
-        ('%0 = "hlo.custom_call"(%x) {call_target_name = "mine"} : (tensor<4xf32>) -> tensor<4xf32>', "@mine"),
+        (
+            '%0:2 = "hlo.infeed"(%t) : (!hlo.token) -> (tensor<4xf32>, !hlo.token)',
+            "'hlo.infeed': data from",
+        ),
+        (
+            '%0 = "hlo.outfeed"(%x, %t) : (tensor<4xf32>, !hlo.token) -> !hlo.token',
+            "'hlo.outfeed': data to",
+        ),
+        (
+            '%0 = "hlo.custom_call"(%x) {call_target_name = "mine"} : (tensor<4xf32>) -> tensor<4xf32>',
+            "@mine",
+        ),
     ],
 )
 def test_what_cannot_be_compiled_names_op_and_location(op: str, message: str) -> None:
