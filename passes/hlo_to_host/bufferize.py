@@ -106,10 +106,15 @@ class Bufferizer:
         for source, _ in moves:
             if id(source) in overwritten and id(source) not in saved:
                 saved[id(source)] = self._alloc_like(source, "swap", "")
-                self.text.copy(source, saved[id(source)])
+                self.text.copy(source, saved[id(source)], "values change places")
         for source, target in moves:
-            self.copies.append(f"{target.name}: a result is also needed elsewhere")
-            self.text.copy(saved.get(id(source), source), target)
+            reason = (
+                "a value that goes to a result or a carry is needed elsewhere too"
+                if source.owned
+                else "an argument, a constant or a value from outside is passed on"
+            )
+            self.copies.append(f"{target.name}: {reason}")
+            self.text.copy(saved.get(id(source), source), target, reason)
 
     # -- storage -----------------------------------------------------------------------------------
     def storage(self, tensor: Tensor) -> Storage:
@@ -229,10 +234,9 @@ class Bufferizer:
             reread = not kernel.update_safe
             target = self._result(block, node, result, [] if reread else [operand])
             if target is not sources[i]:
-                self.copies.append(
-                    f"{target.name}: {label_of(node)} updates an operand that is needed afterwards"
-                )
-                self.text.copy(sources[i], target)
+                reason = f"{label_of(node)} {_why_not_in_place(kernel, sources[i])}"
+                self.copies.append(f"{target.name}: {reason}")
+                self.text.copy(sources[i], target, reason)
             targets.append(target)
         self._call(name, kernel, sources, targets)
 
@@ -451,6 +455,15 @@ def kernel_region(node: Node) -> tuple[Region, list[Tensor]]:
             inputs.append(operand)
     region.nodes.append(node)
     return region, inputs
+
+
+def _why_not_in_place(kernel: Kernel, operand: Storage) -> str:
+    """Why an update got memory of its own, as the end of a sentence about its kernel."""
+    if not kernel.update_safe:
+        return "reads what it updates"
+    if not operand.owned:
+        return "updates an argument that is not donated, a constant, or a value from outside"
+    return "updates an operand that is needed afterwards"
 
 
 def label_of(node: Node) -> str:

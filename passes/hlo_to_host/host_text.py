@@ -71,19 +71,24 @@ class HostText:
 
     def alloc(self, elements: int, kind: ElementType, label: str, location: str) -> Storage:
         storage = Storage("", elements, kind, owned=True)
-        quoted = label.replace("\\", "\\\\").replace('"', '\\"')
         storage.name = self.value(
-            f'memref.alloc() {{hlo.name = "{quoted}"}} : {storage.memref} {location}'
+            f"memref.alloc() {{hlo.name = {_quoted(label)}}} : {storage.memref} {location}"
         )
         return storage
 
-    def copy(self, source: Storage, target: Storage) -> None:
+    def copy(self, source: Storage, target: Storage, reason: str) -> None:
         if source.elements:
             self.line(
-                f"memref.copy {source.name}, {target.name} : {source.memref} to {target.memref}"
+                f"memref.copy {source.name}, {target.name} {{hlo.reason = {_quoted(reason)}}} : "
+                f"{source.memref} to {target.memref}"
             )
 
     def call(self, callee: str, buffers: Sequence[Storage]) -> None:
         names = ", ".join(s.name for s in buffers)
         types = ", ".join(s.memref for s in buffers)
         self.line(f"func.call @{callee}({names}) : ({types}) -> ()")
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

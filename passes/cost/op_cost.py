@@ -1,0 +1,172 @@
+"""The cost of one op, whatever kernel it ends up in."""
+
+from __future__ import annotations
+
+import math
+
+from hlo.passes.hlo_to_loops.graph import Node, Region
+
+# Take tens of instructions for an element.
+SLOW = frozenset(
+    [
+        "exponential",
+        "exponential_minus_one",
+        "log",
+        "log_plus_one",
+        "logistic",
+        "tanh",
+        "sine",
+        "cosine",
+        "tan",
+        "power",
+        "atan2",
+        "cbrt",
+        "erf",
+        "erfc",
+        "erf_inv",
+        "lgamma",
+        "digamma",
+        "remainder",
+        "divide",
+        "sqrt",
+        "rsqrt",
+        "sort",
+        "scatter",
+        "select_and_scatter",
+    ]
+)
+SLOW_WORK = 8
+
+# Functions that hardware has no instruction for: counted apart from flops, as XLA does.
+TRANSCENDENTAL = frozenset(
+    [
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atan2",
+        "atanh",
+        "bessel_i1e",
+        "cbrt",
+        "cosh",
+        "cosine",
+        "digamma",
+        "erf",
+        "erfc",
+        "erf_inv",
+        "exponential",
+        "exponential_minus_one",
+        "lgamma",
+        "log",
+        "log_plus_one",
+        "logistic",
+        "polygamma",
+        "power",
+        "rsqrt",
+        "sine",
+        "sinh",
+        "sqrt",
+        "tan",
+        "tanh",
+        "zeta",
+    ]
+)
+
+# Only move elements, or make them from their index.
+FREE_OF_FLOPS = frozenset(
+    [
+        "bitcast_convert",
+        "broadcast_in_dim",
+        "concatenate",
+        "constant",
+        "convert",
+        "copy",
+        "custom_call",
+        "dynamic_slice",
+        "dynamic_update_slice",
+        "gather",
+        "imag",
+        "iota",
+        "optimization_barrier",
+        "pad",
+        "partition_id",
+        "real",
+        "replica_id",
+        "reshape",
+        "reverse",
+        "slice",
+        "transpose",
+    ]
+)
+
+
+def work(node: Node) -> int:
+    """Element operations, roughly nanoseconds of scalar code: what work is divided over threads by."""
+    size = node.results[0].size if node.results else 0
+    if node.name in ("dot_general", "convolution"):
+        return multiply_adds(node)
+    if node.name == "reduce_window":
+        return size * math.prod(node.attributes["window_dimensions"])
+    if node.name in ("constant", "reshape", "broadcast_in_dim"):
+        return 0
+    if node.name in ("reduce", "sort", "select_and_scatter"):
+        size = max([size, *(o.size for o in node.operands)])
+    if node.name == "scatter":
+        size = node.operands[-1].size
+    if node.name == "dynamic_update_slice":
+        size = node.operands[1].size
+    return size * (SLOW_WORK if node.name in SLOW else 1)
+
+
+def flops(node: Node) -> int:
+    """Arithmetic operations on elements, those of `transcendentals` apart.
+
+    A dot or convolution counts two for each multiply-add, a reduction what its body does for each
+    element folded, a sort n log2 n comparisons along its dimension, an FFT 5 n log2 n. Integer
+    operations count too. Custom calls are not counted: what they do is not known here.
+    """
+    if not node.results or node.name in FREE_OF_FLOPS or node.name in TRANSCENDENTAL:
+        return 0
+    size = node.results[0].size
+    if node.name in ("dot_general", "convolution"):
+        return 2 * multiply_adds(node)
+    if node.name in ("reduce", "reduce_window", "select_and_scatter", "scatter"):
+        return _folded(node) * sum(_body_flops(region) for region in node.regions)
+    if node.name == "sort":
+        length = node.results[0].shape[node.attributes["dimension"]]
+        return math.ceil(size * math.log2(max(length, 2)))
+    if node.name == "fft":
+        length = math.prod(node.attributes["fft_length"])
+        return math.ceil(5 * size * math.log2(max(length, 2)))
+    return size
+
+
+def transcendentals(node: Node) -> int:
+    """Evaluations of transcendental functions and roots."""
+    return node.results[0].size if node.name in TRANSCENDENTAL else 0
+
+
+def multiply_adds(node: Node) -> int:
+    """Multiply-adds of a `dot_general` or `convolution`; those on padding count."""
+    size = node.results[0].size
+    if node.name == "dot_general":
+        numbers = node.attributes["dot_dimension_numbers"]
+        depth = [node.operands[0].shape[d] for d in numbers.get("lhs_contracting_dimensions", ())]
+        return size * math.prod(depth)
+    kernel = node.operands[1]
+    features = node.attributes["dimension_numbers"]["kernel"].index("o")
+    return size * kernel.size // max(1, kernel.shape[features])
+
+
+def _folded(node: Node) -> int:
+    """How many elements the op folds into others."""
+    if node.name == "reduce_window":
+        return node.results[0].size * math.prod(node.attributes["window_dimensions"])
+    if node.name == "scatter":
+        return node.operands[-1].size
+    return node.operands[0].size
+
+
+def _body_flops(region: Region) -> int:
+    return sum(flops(node) + transcendentals(node) for node in region.nodes)
