@@ -1,0 +1,189 @@
+"""Slices, pads, concatenations, reversals, gathers and dynamic slices, alone and in fused chains."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from core_programs import Program, Value, sample
+
+KINDS = ["f32", "i8", "i1", "bf16", "complex<f32>", "ui4"]
+
+
+def ints(values: object) -> str:
+    items = list(values)  # type: ignore[call-overload]
+    return f"array<i64{': ' if items else ''}{', '.join(map(str, items))}>"
+
+
+def sliced(p: Program, x: Value, start: list[int], limit: list[int], step: list[int]) -> Value:
+    shape = [-(-(b - a) // s) for a, b, s in zip(start, limit, step, strict=True)]
+    return p.op(
+        "slice", [x], shape,
+        attributes=f"start_indices = {ints(start)}, limit_indices = {ints(limit)}, "
+        f"strides = {ints(step)}",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_slices(kind: str) -> None:
+    p = Program()
+    x = p.sample((7, 40), kind)
+    for step in (1, 2, 3, 17):
+        for start, limit in [(0, 40), (1, 40), (3, 36), (39, 40), (5, 5)]:
+            s = sliced(p, x, [1, start], [6, limit], [2, step])
+            p.result(s, p.op("add", [s, s], s.shape))
+    p.check()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(5,), (33,), (3, 17), (2, 1, 20)])
+def test_pads(kind: str, shape: tuple[int, ...]) -> None:
+    """Low, high and interior padding of either sign, in the last dimension and in the first."""
+    p = Program()
+    x, filler = p.sample(shape, kind), p.sample((), kind)
+    rank = len(shape)
+    for low, high, gap in itertools.product((-2, 0, 3), (-1, 0, 19), (0, 1, 2)):
+        for d in {0, rank - 1}:
+            lows, highs, gaps = [0] * rank, [0] * rank, [0] * rank
+            lows[d], highs[d], gaps[d] = low, high, gap
+            size = low + high + shape[d] + max(shape[d] - 1, 0) * gap
+            if size < 0:
+                continue
+            to = [size if k == d else n for k, n in enumerate(shape)]
+            p.result(
+                p.op(
+                    "pad", [p.op("add", [x, x], shape), filler], to,
+                    attributes=f"edge_padding_low = {ints(lows)}, "
+                    f"edge_padding_high = {ints(highs)}, interior_padding = {ints(gaps)}",
+                )
+            )  # fmt: skip
+    p.check()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_concatenations(kind: str) -> None:
+    p = Program()
+    for d, lengths in [(1, [1, 16, 3]), (1, [17, 0, 33]), (0, [2, 1, 4]), (1, [5]), (0, [1, 1])]:
+        parts = [p.sample((n, 7) if d == 0 else (4, n), kind) for n in lengths]
+        total = sum(lengths)
+        shape = (total, 7) if d == 0 else (4, total)
+        moved = [p.op("add", [x, x], x.shape) for x in parts]
+        joined = p.op("concatenate", moved, shape, attributes=f"dimension = {d} : i64")
+        p.result(joined, p.op("multiply", [joined, joined], shape))
+    p.check()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_reversals(kind: str) -> None:
+    p = Program()
+    x = p.sample((3, 5, 19), kind)
+    for count in range(4):
+        for dims in itertools.combinations(range(3), count):
+            p.result(
+                p.op(
+                    "add",
+                    [p.op("reverse", [x], x.shape, attributes=f"dimensions = {ints(dims)}"), x],
+                    x.shape,
+                )
+            )
+    p.check()
+
+
+@pytest.mark.parametrize("index", ["i8", "ui8", "i32", "i64", "ui64"])
+@pytest.mark.parametrize("kind", ["f32", "i8", "complex<f32>"])
+def test_dynamic_slices(kind: str, index: str) -> None:
+    """Starts are clamped, below and above."""
+    p = Program()
+    x = p.sample((6, 20), kind)
+    for row, column in [(0, 0), (5, 3), (100, 100), (3, 19), (-1, -100), (1, 2)]:
+        if index.startswith("u") and min(row, column) < 0:
+            continue
+        starts = [p.argument(np.asarray(v, sample((), index).dtype)) for v in (row, column)]
+        for size in [(1, 1), (2, 17), (6, 20), (3, 4)]:
+            s = p.op("dynamic_slice", [x, *starts], size, attributes=f"slice_sizes = {ints(size)}")
+            p.result(p.op("add", [s, s], size))
+    p.check()
+
+
+def gather(
+    p: Program, x: Value, indices: Value, shape: list[int], sizes: list[int], numbers: str
+) -> Value:
+    return p.op(
+        "gather", [x, indices], shape,
+        attributes=f"dimension_numbers = #hlo.gather<{numbers}>, slice_sizes = {ints(sizes)}, "
+        "indices_are_sorted = false",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("index", ["i8", "i32", "ui32", "i64"])
+@pytest.mark.parametrize("kind", ["f32", "i8", "bf16", "complex<f64>"])
+def test_gathers(kind: str, index: str) -> None:
+    p = Program()
+    x = p.sample((9, 20), kind)
+    rows = p.argument(np.asarray([0, 8, 3, 100, 7, 5, 2], sample((), index).dtype))
+    pairs = p.argument(np.asarray([[0, 0], [8, 19], [3, 4], [100, 3]], sample((), index).dtype))
+    taken = gather(
+        p, x, rows, [7, 20], [1, 20],
+        "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1",
+    )  # fmt: skip
+    columns = gather(
+        p, x, rows, [9, 7], [9, 1],
+        "offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1",
+    )  # fmt: skip
+    points = gather(
+        p, x, pairs, [4], [1, 1],
+        "collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1",
+    )  # fmt: skip
+    windows = gather(
+        p, x, pairs, [4, 3, 17], [3, 17],
+        "offset_dims = [1, 2], start_index_map = [0, 1], index_vector_dim = 1",
+    )  # fmt: skip
+    for value in (taken, columns, points, windows):
+        p.result(value, p.op("add", [value, value], value.shape))
+    p.check()
+
+
+def test_batched_gather() -> None:
+    p = Program()
+    x = p.sample((4, 9, 5), "f32")
+    rows = p.argument(np.random.default_rng(0).integers(-2, 12, (4, 3)).astype(np.int32))
+    p.result(
+        gather(
+            p, x, rows, [4, 3, 5], [1, 1, 5],
+            "offset_dims = [2], collapsed_slice_dims = [1], operand_batching_dims = [0], "
+            "start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2",
+        )
+    )  # fmt: skip
+    p.check()
+
+
+@pytest.mark.parametrize("kind", ["f32", "i8"])
+def test_reshapes_inside_chains(kind: str) -> None:
+    p = Program()
+    x = p.sample((6, 10), kind)
+    for shape in [(60,), (10, 6), (3, 20), (2, 3, 5, 2), (1, 60), (60, 1, 1)]:
+        r = p.op("reshape", [p.op("add", [x, x], x.shape)], shape)
+        order = ", ".join(map(str, reversed(range(len(shape)))))
+        t = p.op("transpose", [r], shape[::-1], attributes=f"permutation = array<i64: {order}>")
+        back = p.op("reshape", [t], (6, 10))
+        p.result(p.op("multiply", [back, x], (6, 10)), r)
+    p.check()
+
+
+@pytest.mark.parametrize("kind", ["f32", "i16"])
+def test_movement_of_movement(kind: str) -> None:
+    """A slice of a reverse of a pad of a transpose of a concatenation: one kernel of indices."""
+    p = Program()
+    x, y, filler = p.sample((5, 9), kind), p.sample((3, 9), kind), p.sample((), kind)
+    joined = p.op("concatenate", [x, y], (8, 9), attributes="dimension = 0 : i64")
+    moved = p.op("transpose", [joined], (9, 8), attributes="permutation = array<i64: 1, 0>")
+    padded = p.op(
+        "pad", [moved, filler], (20, 11),
+        attributes="edge_padding_low = array<i64: 2, -1>, edge_padding_high = array<i64: 1, 4>, "
+        "interior_padding = array<i64: 1, 0>",
+    )  # fmt: skip
+    turned = p.op("reverse", [padded], (20, 11), attributes="dimensions = array<i64: 0, 1>")
+    part = sliced(p, turned, [1, 0], [20, 11], [3, 2])
+    p.result(p.op("add", [part, part], part.shape))
+    p.check()
