@@ -23,8 +23,11 @@ from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 
-REGISTERS = 28  # accumulators at the most, of 32 vector registers
+VECTOR_REGISTERS = 32
+VECTOR_BYTES = 64
+REGISTERS = 28  # accumulators at the most
 MOST_VECTORS = 4
+PANEL_BYTES = 400 << 10  # of one run of columns of the right operand, about half of the second-level cache
 LARGE_OPERAND = 1 << 18  # elements of an operand that does not stay in the second-level cache
 
 # (indices in the contracted space, accumulators) -> accumulators.
@@ -75,20 +78,35 @@ class Tiling:
         return self.row_blocks * self.column_blocks * math.prod(self.shape[d] for d in self.outer)
 
 
-def tiling_of(shape: Sequence[int], lanes: int) -> Tiling | None:
-    """Tiles for a result of `shape`; None if its minor dimension is shorter than half a vector."""
+def tiling_of(shape: Sequence[int], lanes: int, depth: int = 1) -> Tiling | None:
+    """Tiles for a result of `shape`, each element of which sums `depth` products.
+
+    None if the minor dimension is shorter than half a vector.
+    """
     if not shape or shape[-1] * 2 < lanes:
         return None
     row_dim = max((d for d in range(len(shape) - 1) if shape[d] > 1), default=-1)
     extent = shape[row_dim] if row_dim >= 0 else 1
     columns = -(-shape[-1] // lanes)
-    # Few rows leave registers for long runs of columns, which stream the other operand from memory.
-    most_vectors = MOST_VECTORS if extent > 3 else REGISTERS // (extent + 1)
+    if extent <= 3:
+        # Few rows leave registers for long runs of columns, which stream the other operand from memory.
+        most_vectors = REGISTERS // (extent + 1)
+    else:
+        # A run of columns is read again for every tile of rows: it should stay in the second-level cache.
+        most_vectors = MOST_VECTORS if depth * MOST_VECTORS * VECTOR_BYTES <= PANEL_BYTES else MOST_VECTORS // 2
     vectors = _even_part(columns, min(most_vectors, columns))
-    rows = _even_part(
-        extent, min(extent, max(1, (REGISTERS - vectors) // (vectors + (vectors > 1))))
-    )
+    most_rows = min((VECTOR_REGISTERS - 1 - vectors) // vectors, REGISTERS // vectors)
+    rows = _even_part(extent, min(extent, max(1, most_rows)))
     return Tiling(tuple(shape), row_dim, rows, lanes, vectors)
+
+
+def depth_of(node: Node) -> int:
+    """Products summed for each element of a contraction's result."""
+    if node.name == "convolution":
+        kernel = node.operands[1]
+        return kernel.size // max(1, kernel.shape[node.attributes["dimension_numbers"]["kernel"].index("o")])
+    summed = node.attributes["dot_dimension_numbers"].get("lhs_contracting_dimensions", ())
+    return math.prod(node.operands[0].shape[d] for d in summed)
 
 
 def _even_part(extent: int, most: int) -> int:
@@ -148,7 +166,7 @@ def emit_contraction(region: Region) -> Kernel | None:
     node, root = nodes[0], region.results[0]
     if root.size != node.results[0].size or not fits_register_tiles(node):
         return None
-    tiling = tiling_of(node.results[0].shape, _lanes(node.results[0]))
+    tiling = tiling_of(node.results[0].shape, _lanes(node.results[0]), depth_of(node))
     assert tiling is not None
     try:
         return _Tiles(region, node, tiling).emit()

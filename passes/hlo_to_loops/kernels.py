@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hlo.passes.hlo_to_loops import elemental
 from hlo.passes.hlo_to_loops.contraction_kernel import emit_contraction
+from hlo.passes.hlo_to_loops.cumulative_kernel import emit_cumulative
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.library_kernels import LIBRARY_EMITTERS
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, emit_loop_kernel
@@ -32,6 +33,8 @@ def _special(region: Region, root: Node) -> Kernel | None:
     if (emit := LIBRARY_EMITTERS.get(root.name)) is not None and (
         kernel := emit(region, root)
     ) is not None:
+        return kernel
+    if root.name == "reduce_window" and len(region.results) == 1 and (kernel := emit_cumulative(region, root)) is not None:
         return kernel
     if root.name == "scatter":
         return emit_scatter(region, root)
