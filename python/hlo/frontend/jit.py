@@ -12,7 +12,6 @@ import numpy as np
 
 from hlo.diagnostics import ArgumentError
 from hlo.frontend.lowering import (
-    Signature,
     abstract_results,
     aval_of,
     call_private,
@@ -34,24 +33,25 @@ R = TypeVar("R")
 class _Call:
     """Arguments of one call: the arrays, flat, and everything else, hashable."""
 
-    __slots__ = ("avals", "in_tree", "leaves", "statics")
+    __slots__ = ("in_tree", "key", "leaves", "statics", "types")
 
     def __init__(
         self,
         leaves: list[Any],
-        avals: tuple[ShapeDtype, ...],
+        types: tuple[tuple[Any, Any], ...],
         in_tree: TreeDef,
         statics: tuple[tuple[int | str, Any], ...],
     ) -> None:
         self.leaves = leaves
-        self.avals = avals
+        self.types = types
         self.in_tree = in_tree
         self.statics = statics
+        self.key: Hashable = (types, in_tree, statics)
 
     @property
-    def key(self) -> Hashable:
-        """What a program is compiled for."""
-        return self.avals, self.in_tree, self.statics
+    def avals(self) -> list[ShapeDtype]:
+        """Shape and dtype of the arrays."""
+        return [ShapeDtype(shape, dtype) for shape, dtype in self.types]
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
@@ -136,7 +136,7 @@ class JitFunction(Generic[P, R]):
                     self._programs[call.key] = program
         flat = all(isinstance(a, np.ndarray) for a in args)
         if fast_key is not None and flat and not self._static:
-            self._fast[fast_key] = (program.executable, _unflattener(program.signature))
+            self._fast[fast_key] = (program.executable, program.unflatten)
         return program.run(call.leaves)
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
@@ -162,12 +162,13 @@ class JitFunction(Generic[P, R]):
             statics, dynamic, keywords = (), tuple(args), kwargs
         leaves, in_tree = tree_flatten((dynamic, keywords))
         try:
-            avals = tuple([_quick_aval(leaf) for leaf in leaves])
+            types = tuple([(leaf.shape, leaf.dtype) for leaf in leaves])
         except AttributeError:
             labels = self._labels(in_tree, statics)
-            avals = tuple(aval_of(leaf, label) for leaf, label in zip(leaves, labels, strict=True))
+            avals = [aval_of(leaf, label) for leaf, label in zip(leaves, labels, strict=True)]
+            types = tuple((aval.shape, aval.dtype) for aval in avals)
         # 1, 1.0 and True are equal, but not the same argument.
-        return _Call(leaves, avals, in_tree, tuple((w, (type(v), v)) for w, v in statics))
+        return _Call(leaves, types, in_tree, tuple((w, (type(v), v)) for w, v in statics))
 
     def _labels(self, in_tree: TreeDef, statics: Iterable[tuple[int | str, Any]]) -> list[str]:
         fixed = {where for where, _ in statics}
@@ -226,21 +227,6 @@ class JitFunction(Generic[P, R]):
             function_name(self._function),
             self._labels(call.in_tree, call.statics),
         )
-
-
-def _quick_aval(leaf: Any) -> ShapeDtype:
-    if isinstance(leaf, Tracer):
-        return leaf.aval
-    return ShapeDtype(leaf.shape, leaf.dtype)
-
-
-def _unflattener(signature: Signature) -> Callable[[Any], Any]:
-    tree = signature.out_tree
-    if tree.node_type is None:
-        return lambda results: results[0]
-    if tree.node_type is tuple and all(child.node_type is None for child in tree.children):
-        return lambda results: results
-    return lambda results: tree_unflatten(tree, results)
 
 
 def _check_static(where: int | str, value: Any) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -112,7 +114,17 @@ class Compiled:
             leaf if isinstance(leaf, np.ndarray) else np.asarray(leaf, aval.dtype)
             for leaf, aval in zip(leaves, self.signature.in_avals, strict=True)
         ]
-        return self.signature.out_tree.unflatten(self.executable(*arrays))
+        return self.unflatten(self.executable(*arrays))
+
+    @cached_property
+    def unflatten(self) -> Callable[[tuple[Any, ...]], Any]:
+        """From the flat results to the function's own structure."""
+        tree = self.signature.out_tree
+        if tree.node_type is None:
+            return itemgetter(0)
+        if tree.node_type is tuple and all(child.node_type is None for child in tree.children):
+            return lambda results: results
+        return tree.unflatten
 
     def as_text(self, stage: str = "fused") -> str:
         """The program as text after a phase of the pipeline (`hlo.driver.phases.Phase`)."""

@@ -382,25 +382,46 @@ def _interleave(even: Tracer, odd: Tracer, axis: int) -> Tracer:
     )
 
 
+def _running(
+    operand: ArrayLike, axis: int, reverse: bool, function: Computation, identity: Any
+) -> Tracer:
+    """A window over all elements up to each one; the compiler does it in one pass."""
+    x = to_tracer(operand)
+    place = normalized_axis("cumulative", axis, x.ndim)
+    extent = x.shape[place]
+    if extent < 2:
+        return x
+    window, pads = [1] * x.ndim, [(0, 0)] * x.ndim
+    window[place] = extent
+    pads[place] = (0, extent - 1) if reverse else (extent - 1, 0)
+    init = constant(np.asarray(identity, x.dtype))
+    return reduce_window(x, init, function, window, padding=pads)
+
+
 @operation
 def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Tracer:
     """Partial sums along an axis."""
-    return associative_scan(ew.add, operand, reverse, axis)
+    x = to_tracer(operand)
+    # -0.0 + x is x for every x, also for -0.0.
+    zero = -0.0 if kind(x.dtype) == "f" else 0
+    return _running(x, axis, reverse, ew.add, zero)
 
 
 @operation
 def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Tracer:
     """Partial products along an axis."""
-    return associative_scan(ew.mul, operand, reverse, axis)
+    return _running(operand, axis, reverse, ew.mul, 1)
 
 
 @operation
 def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Tracer:
     """Partial maxima along an axis."""
-    return associative_scan(ew.max, operand, reverse, axis)
+    x = to_tracer(operand)
+    return _running(x, axis, reverse, ew.max, _identity("max", x.dtype))
 
 
 @operation
 def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Tracer:
     """Partial minima along an axis."""
-    return associative_scan(ew.min, operand, reverse, axis)
+    x = to_tracer(operand)
+    return _running(x, axis, reverse, ew.min, _identity("min", x.dtype))

@@ -147,9 +147,15 @@ def test_running_totals(name: str, reverse: bool) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-def test_cumulative_sum_keeps_negative_zero() -> None:
-    found = hlo.jit(lax.cummax)(np.array([-0.0, -0.0, -0.0, -0.0], np.float32))
+@pytest.mark.parametrize("name", ["cumsum", "cummax"])
+def test_running_totals_keep_negative_zero(name: str) -> None:
+    found = hlo.jit(getattr(lax, name))(np.array([-0.0, -0.0, -0.0, -0.0], np.float32))
     assert np.signbit(found).all()
+
+
+def test_associative_scan_keeps_negative_zero() -> None:
+    scan = hlo.jit(lambda x: lax.associative_scan(lax.max, x))
+    assert np.signbit(scan(np.full(5, -0.0, np.float32))).all()
 
 
 def test_carry_that_changes() -> None:
