@@ -25,7 +25,8 @@ from hlo.passes.legalize.resolve_dynamic_shapes import ResolveDynamicShapes
 from hlo.passes.legalize.verify_legalized import VerifyLegalized
 
 PIPELINE: tuple[Pass, ...] = (
-    # One function of tensors: calls, tuples and tokens go first, so that the rest sees plain values.
+    # One function of tensors: calls, tuples and tokens go first, so that the rest sees plain
+    # values.
     InlineCalls(),
     FlattenTuples(),
     DropNoOpCustomCalls(),

@@ -1,4 +1,4 @@
-"""Custom calls that do nothing in one process are dropped; those that nothing can run are errors."""
+"""Custom calls that do nothing are dropped; those that nothing can run are errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,31 @@ RUNTIME_TARGET = re.compile(
 )
 # Ops that travel as custom calls in portable artifacts, by the name behind the namespace.
 _FUNCTIONS = frozenset(
-    ["acos", "acosh", "asin", "asinh", "atan", "atanh", "bessel_i1e", "conj", "cosh", "digamma", "erf", "erf_inv", "erfc", "is_inf", "is_neg_inf", "is_pos_inf", "lgamma", "next_after", "polygamma", "sinh", "square", "tan", "zeta"]
+    [
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atanh",
+        "bessel_i1e",
+        "conj",
+        "cosh",
+        "digamma",
+        "erf",
+        "erf_inv",
+        "erfc",
+        "is_inf",
+        "is_neg_inf",
+        "is_pos_inf",
+        "lgamma",
+        "next_after",
+        "polygamma",
+        "sinh",
+        "square",
+        "tan",
+        "zeta",
+    ]
 )
 
 
@@ -73,8 +97,8 @@ def _replacement(call: ir.Operation, builder: Builder) -> list[ir.Value] | None:
         return [builder.one(name, operands, call.results[0].type)]
     raise unsupported(
         call,
-        f"the custom call @{target} is not known; only LAPACK routines (lapack_*_ffi), ApproxTopK and "
-        "annotations such as Sharding are. Express it with ops of the dialect",
+        f"the custom call @{target} is not known; only LAPACK routines (lapack_*_ffi), ApproxTopK "
+        "and annotations such as Sharding are. Express it with ops of the dialect",
     )
 
 
@@ -84,7 +108,7 @@ def _identity(call: ir.Operation, target: str) -> list[ir.Value]:
     if given != asked:
         raise unsupported(
             call,
-            f"expected @{target} to keep the type {given}, found {asked}: programs partitioned over "
-            "several devices cannot be compiled; lower the program for one device",
+            f"expected @{target} to keep the type {given}, found {asked}: programs partitioned "
+            "over several devices cannot be compiled; lower the program for one device",
         )
     return values

@@ -14,7 +14,7 @@ from hlo.passes.rewrite.walk import body_of, malformed, operations_named, replac
 class ExpandAsync(Pass):
     """Replaces `hlo.async_start` and `hlo.async_done` by what the former's region computes.
 
-      %0 = "hlo.async_start"(%x) ({ ^bb0(%a: tensor<f32>): ... hlo.return %r }) : (...) -> !hlo.future<...>
+      %0 = "hlo.async_start"(%x) ({ ^bb0(%a: tensor<f32>): ... hlo.return %r }) : ...
       %1 = "hlo.async_done"(%0) : (!hlo.future<tensor<f32>>) -> tensor<f32>
     ==>
       the region's ops with %x for %a, and %r for %1

@@ -105,7 +105,8 @@ def _gradient(op: ir.Operation, builder: Builder) -> Sequence[ir.Value]:
     centered = b.subtract(operand, f.spread(mean))
     gradient_sum = f.total(gradient)
     weighted_sum = f.total(b.multiply(gradient, centered))
-    # scale / deviation / count * (count * gradient - sum(gradient) - centered * weighted / variance)
+    # scale / deviation / count * (count * gradient - sum(gradient) - centered * weighted /
+    # variance)
     factor = b.divide(b.divide(scale, deviation), count)
     correction = b.divide(
         b.multiply(centered, f.spread(weighted_sum)), f.spread(b.add(variance, f.epsilon))

@@ -19,10 +19,10 @@ _LABEL = re.compile(r"\.\.\.|[A-Za-z]")
 class ExpandEinsum(Pass):
     """Replaces sums of products in Einstein's notation.
 
-    A label that one operand repeats takes the diagonal; a label of one operand that the result lacks is
-    summed first; `...` stands for leading dimensions, aligned from the right.
+    A label that one operand repeats takes the diagonal; a label of one operand that the result
+    lacks is summed first; `...` stands for leading dimensions, aligned from the right.
 
-        hlo.einsum %0, %1, config = "ab,cb->ca" : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<4x2xf32>
+        hlo.einsum %0, %1, config = "ab,cb->ca" : (tensor<2x3xf32>, tensor<4x3xf32>) -> ...
       ==>
         %2 = hlo.dot_general %0, %1, contracting_dims = [1] x [1]
         hlo.transpose %2, dims = [1, 0]

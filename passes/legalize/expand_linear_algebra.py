@@ -26,8 +26,8 @@ class ExpandLinearAlgebra(Pass):
     """Replaces factorisation and triangular solution by `lapack_*potrf_ffi` and `lapack_*trsm_ffi`,
     called as jaxlib calls them: matrices column-major, flags as characters.
 
-    f16, bf16 and f8 go through f32. The other triangle of a Cholesky factor is zero, and the factor of a
-    matrix that is not positive definite is NaN.
+    f16, bf16 and f8 go through f32. The other triangle of a Cholesky factor is zero, and the factor
+    of a matrix that is not positive definite is NaN.
 
         %1 = hlo.cholesky %0, lower = true : tensor<3x3xf32>
       ==>

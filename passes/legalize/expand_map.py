@@ -55,7 +55,7 @@ def _expand(op: ir.Operation, builder: Builder) -> Sequence[ir.Value]:
             inner.name,
             [tensor(operand) for operand in inner.operands],
             [builder.tensor(shape, element_of(inner.results[0]))],
-            {name: attribute for name, attribute in inner.attributes.items()},
+            dict(inner.attributes.items()),
         )
         known[inner.results[0]] = result.results[0]
     return [tensor(value) for value in terminator_of(block).operands]

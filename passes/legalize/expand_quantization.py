@@ -31,7 +31,26 @@ _SOURCES = frozenset({"hlo.constant", "hlo.uniform_quantize", "hlo.bitcast_conve
 # Ops that move stored integers, or pass them on.
 _MOVES = frozenset(
     f"hlo.{name}"
-    for name in ["bitcast_convert", "broadcast_in_dim", "broadcast", "case", "constant", "copy", "custom_call", "dynamic_slice", "dynamic_update_slice", "gather", "if", "optimization_barrier", "reshape", "return", "reverse", "slice", "transpose", "while"]
+    for name in [
+        "bitcast_convert",
+        "broadcast_in_dim",
+        "broadcast",
+        "case",
+        "constant",
+        "copy",
+        "custom_call",
+        "dynamic_slice",
+        "dynamic_update_slice",
+        "gather",
+        "if",
+        "optimization_barrier",
+        "reshape",
+        "return",
+        "reverse",
+        "slice",
+        "transpose",
+        "while",
+    ]
 ) | {"func.return", "func.func"}
 # These move stored integers too if all of their quantized types are one.
 _MOVES_OF_ONE_TYPE = frozenset({"hlo.concatenate", "hlo.select", "hlo.pad"})
@@ -41,9 +60,9 @@ _MOVES_OF_ONE_TYPE = frozenset({"hlo.concatenate", "hlo.select", "hlo.pad"})
 class ExpandQuantization(Pass):
     """Replaces quantized tensors by tensors of what they store.
 
-    An op on quantized values computes on the real numbers they stand for, in the expressed type, and
-    quantizes the result, as the specification has it. Ops that only move elements move the stored
-    integers. Arguments and results of functions become integers.
+    An op on quantized values computes on the real numbers they stand for, in the expressed type,
+    and quantizes the result, as the specification has it. Ops that only move elements move the
+    stored integers. Arguments and results of functions become integers.
 
         %1 = hlo.uniform_quantize %0 : (tensor<4xf32>) -> tensor<4x!quant.uniform<i8:f32, 0.5:1>>
       ==>
@@ -54,7 +73,8 @@ class ExpandQuantization(Pass):
         """Reads all quantized types first, for they go as ops are replaced."""
         if not _has_quantized(module):
             return False
-        # Results of ops in regions that compute on real numbers. (The hash of an op changes with it.)
+        # Results of ops in regions that compute on real numbers. (The hash of an op changes with
+        # it.)
         real: set[ir.Value] = set()
         for quantized in [_Quantized(op) for op in operations(module)]:
             if quantized.is_quantized and not any(r in real for r in quantized.op.results):
@@ -144,7 +164,7 @@ class _Quantized:
             self.name,
             operands,
             [self._real_type(builder, index) for index in range(len(self.results))],
-            {name: attribute for name, attribute in self.op.attributes.items()},
+            dict(self.op.attributes.items()),
         )
         replace(self.op, self._stored(builder, list(created.results)))
 
@@ -163,7 +183,7 @@ class _Quantized:
             self.name,
             operands,
             [self._real_type(builder, index) for index in range(len(self.results))],
-            {name: attribute for name, attribute in self.op.attributes.items()},
+            dict(self.op.attributes.items()),
             regions=len(self.op.regions),
         )
         for index in range(len(self.op.regions)):

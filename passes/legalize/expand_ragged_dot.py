@@ -14,13 +14,14 @@ from hlo.passes.rewrite.walk import expand
 
 @dataclass(frozen=True)
 class ExpandRaggedDot(Pass):
-    """Replaces dots of groups of different sizes by dots of everything, of which each group keeps its
-    own part.
+    """Replaces dots of groups of different sizes by dots of everything, of which each group keeps
+    its own part.
 
     A ragged row that no group has gives zero. Elements of other groups are selected away, not
     multiplied by zero, so that infinities and NaN stay in their group.
 
-        "hlo.ragged_dot"(%x, %w, %sizes) : (tensor<6x4xf32>, tensor<2x4x8xf32>, tensor<2xi32>) -> tensor<6x8xf32>
+        "hlo.ragged_dot"(%x, %w, %sizes)
+            : (tensor<6x4xf32>, tensor<2x4x8xf32>, tensor<2xi32>) -> tensor<6x8xf32>
       ==>
         %0 = hlo.dot_general %x, %w : 2 groups x 6 rows x 8
         %1 = hlo.select %row_in_group, %0, %minus_zero
@@ -33,7 +34,7 @@ class ExpandRaggedDot(Pass):
 
 
 def _expand(op: ir.Operation, builder: Builder) -> Sequence[ir.Value]:
-    numbers = op.attributes["ragged_dot_dimension_numbers"]
+    numbers = _numbers(op)
     (ragged,) = numbers.lhs_ragged_dimensions
     if ragged in numbers.lhs_contracting_dimensions:
         return [_contracted(op, builder, ragged)]
@@ -42,8 +43,12 @@ def _expand(op: ir.Operation, builder: Builder) -> Sequence[ir.Value]:
     return [_free(op, builder, ragged)]
 
 
+def _numbers(op: ir.Operation) -> ir.attributes.RaggedDotDimensionNumbers:
+    return ir.attributes.RaggedDotDimensionNumbers(op.attributes["ragged_dot_dimension_numbers"])
+
+
 def _dot(op: ir.Operation, builder: Builder, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    numbers, attributes = op.attributes["ragged_dot_dimension_numbers"], op.attributes
+    numbers, attributes = _numbers(op), op.attributes
     return builder.dot_general(
         lhs,
         rhs,
@@ -81,7 +86,7 @@ def _membership(builder: Builder, sizes: ir.Value, extent: int) -> ir.Value:
 
 def _free(op: ir.Operation, builder: Builder, ragged: int) -> ir.Value:
     lhs, rhs, sizes = op.operands
-    numbers = op.attributes["ragged_dot_dimension_numbers"]
+    numbers = _numbers(op)
     (group,) = numbers.rhs_group_dimensions
     batch = len(numbers.lhs_batching_dimensions)
     taken = {*numbers.lhs_batching_dimensions, *numbers.lhs_contracting_dimensions}
@@ -121,7 +126,7 @@ def _contracted(op: ir.Operation, builder: Builder, ragged: int) -> ir.Value:
     """A group dimension is added to both operands as a batching one, and each group's elements are
     selected."""
     lhs, rhs, sizes = op.operands
-    numbers = op.attributes["ragged_dot_dimension_numbers"]
+    numbers = _numbers(op)
     position = list(numbers.lhs_contracting_dimensions).index(ragged)
     other = numbers.rhs_contracting_dimensions[position]
     groups = shape_of(sizes)[-1]
@@ -135,7 +140,7 @@ def _contracted(op: ir.Operation, builder: Builder, ragged: int) -> ir.Value:
         for value, axis, batch in sides
     ]
     attributes = op.attributes
-    products = builder.dot_general(
+    return builder.dot_general(
         masked[0],
         masked[1],
         batching=(
@@ -151,7 +156,6 @@ def _contracted(op: ir.Operation, builder: Builder, ragged: int) -> ir.Value:
         if "precision_config" in attributes
         else {},
     )
-    return products
 
 
 def _select_groups(

@@ -1,7 +1,7 @@
 """Random number ops become the arithmetic of counter-based generators.
 
-J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011, with XLA's arrangement of
-counters and outputs.
+J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011, with XLA's arrangement
+of counters and outputs.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _SEED = 0x484C4F
 
 @dataclass(frozen=True)
 class ExpandRng(Pass):
-    """Replaces `hlo.rng_bit_generator` by Threefry-2x32 or Philox-4x32 (the default), bit for bit as
-    XLA's CPU backend has them, and `hlo.rng` by a distribution of Philox's bits.
+    """Replaces `hlo.rng_bit_generator` by Threefry-2x32 or Philox-4x32 (the default), bit for bit
+    as XLA's CPU backend has them, and `hlo.rng` by a distribution of Philox's bits.
 
-    `hlo.rng` draws from a fixed key and, for each op, another counter: two ops give independent numbers,
-    and a program gives the same in each call.
+    `hlo.rng` draws from a fixed key and, for each op, another counter: two ops give independent
+    numbers, and a program gives the same in each call.
 
         %s, %b = hlo.rng_bit_generator %state, algorithm = THREE_FRY
       ==>

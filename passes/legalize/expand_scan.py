@@ -15,8 +15,8 @@ from hlo.passes.rewrite.walk import body_of, expand
 
 @dataclass(frozen=True)
 class ExpandScan(Pass):
-    """Replaces a computation carried along a dimension by `hlo.while` over its indices, which slices the
-    inputs and updates the outputs in place.
+    """Replaces a computation carried along a dimension by `hlo.while` over its indices, which
+    slices the inputs and updates the outputs in place.
 
         %ys, %c = "hlo.scan"(%xs, %c0) <{dimension = 0}> ({ body })
       ==>

@@ -115,7 +115,7 @@ def _flatten_custom_call(call: ir.Operation) -> bool:
         call.name,
         operands,
         [leaf for kind in result_types for leaf in _leaves(kind)],
-        {name: attribute for name, attribute in call.attributes.items()},
+        dict(call.attributes.items()),
     )
     leaves = iter(new.results)
     replace(call, [_pack(kind, leaves, builder) for kind in result_types])
@@ -123,7 +123,7 @@ def _flatten_custom_call(call: ir.Operation) -> bool:
 
 
 def _resolve_elements(module: ir.Module) -> bool:
-    """Outer tuples come first, so that an element that is a tuple is known when it is taken apart."""
+    """Outer tuples come first: an element that is a tuple is known when it is taken apart."""
     found = operations_named(module, {"hlo.tuple", "hlo.get_tuple_element"})
     for op in found:
         if op.name == "hlo.tuple":

@@ -34,13 +34,12 @@ class InlineCalls(Pass):
         """Inlines callees first, so that each body is copied complete."""
         inliner = _Inliner(module)
         kept = [name for name in inliner.functions if inliner.stays(name)]
-        changed = any([inliner.complete(name, ()) for name in kept])
-        return inliner.erase_private() or changed
+        changed = [inliner.complete(name, ()) for name in kept]
+        return inliner.erase_private() or any(changed)
 
 
 def _is_public(name: str, function: ir.Operation) -> bool:
-    attributes = function.attributes
-    visibility = str(attributes["sym_visibility"].value) if "sym_visibility" in attributes else ""
+    visibility = ir.attributes.string(function, "sym_visibility", "public")
     return name == "main" or visibility != "private"
 
 
@@ -136,5 +135,5 @@ def _calls_in(function: ir.Operation) -> list[ir.Operation]:
             found.append(op)
         return ir.WalkResult.ADVANCE
 
-    function.walk(visit)
+    function.walk(visit, ir.WalkOrder.POST_ORDER)
     return found

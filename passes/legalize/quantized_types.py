@@ -71,8 +71,9 @@ def dequantize(builder: Builder, stored: ir.Value, quantization: Quantization) -
 
 
 def quantize(builder: Builder, real: ir.Value, quantization: Quantization) -> ir.Value:
-    """round_nearest_even(real / scale) + zero_point, clamped to the storage's range; NaN takes the zero
-    point."""
+    """round_nearest_even(real / scale) + zero_point, clamped to the storage's range; NaN takes the
+    zero point.
+    """
     wide = builder.parse_type("f64")
     shape = shape_of(real)
     scale, zero_point = _parameters(builder, quantization, shape, wide)

@@ -17,8 +17,8 @@ from hlo.passes.rewrite.walk import functions, operations, replace, terminator_o
 
 @dataclass(frozen=True)
 class ResolveDynamicShapes(Pass):
-    """Replaces ops that take shapes, paddings or bounds as operands by their static forms, and gives
-    static types to what is computed from them.
+    """Replaces ops that take shapes, paddings or bounds as operands by their static forms, and
+    gives static types to what is computed from them.
 
     The operands are computed from constants and from sizes of static tensors. A result type that is
     static already is enough where it decides the shape. What stays dynamic is an error.
@@ -78,7 +78,7 @@ def _refine(op: ir.Operation) -> bool:
         return True
     if len(op.regions):
         return False
-    attributes = {name: attribute for name, attribute in op.attributes.items()}
+    attributes = dict(op.attributes.items())
     try:
         inferred = ir.Operation.create(
             op.name,

@@ -15,7 +15,37 @@ LEGAL_OPS: frozenset[str] = (
     ELEMENTWISE
     | {
         f"hlo.{name}"
-        for name in ["bitcast_convert", "broadcast_in_dim", "concatenate", "constant", "convolution", "copy", "custom_call", "dot_general", "dynamic_slice", "dynamic_update_slice", "fft", "fusion", "gather", "iota", "optimization_barrier", "pad", "reduce", "reduce_window", "reshape", "reverse", "scatter", "select_and_scatter", "slice", "sort", "transpose", "case", "if", "while", "return"]
+        for name in [
+            "bitcast_convert",
+            "broadcast_in_dim",
+            "concatenate",
+            "constant",
+            "convolution",
+            "copy",
+            "custom_call",
+            "dot_general",
+            "dynamic_slice",
+            "dynamic_update_slice",
+            "fft",
+            "fusion",
+            "gather",
+            "iota",
+            "optimization_barrier",
+            "pad",
+            "reduce",
+            "reduce_window",
+            "reshape",
+            "reverse",
+            "scatter",
+            "select_and_scatter",
+            "slice",
+            "sort",
+            "transpose",
+            "case",
+            "if",
+            "while",
+            "return",
+        ]
     }
     | {"builtin.module", "func.func", "func.return"}
 )
@@ -24,8 +54,8 @@ LEGAL_OPS: frozenset[str] = (
 
 @dataclass(frozen=True)
 class VerifyLegalized(Pass):
-    """Closes legalization: every op is in `LEGAL_OPS`, every value is a tensor of static shape, every
-    custom call is one of the runtime's, and there is one function, `main`.
+    """Closes legalization: every op is in `LEGAL_OPS`, every value is a tensor of static shape,
+    every custom call is one of the runtime's, and there is one function, `main`.
 
     Changes nothing.
     """
@@ -57,8 +87,8 @@ def _check_type(op: ir.Operation, kind: ir.Type) -> None:
     if not has_static_shape(kind):
         raise unsupported(
             op,
-            f"expected a static shape, found {kind}: its sizes depend on values that are known only "
-            "when the program runs",
+            f"expected a static shape, found {kind}: its sizes depend on values that are known "
+            "only when the program runs",
         )
     element = str(ir.RankedTensorType(kind).element_type)
     if element.startswith("!quant") or element == "index":

@@ -55,4 +55,4 @@ def relocate(op: ir.Operation, change: Callable[[ir.Location], ir.Location]) -> 
         inner.location = change(inner.location)
         return ir.WalkResult.ADVANCE
 
-    op.walk(visit)
+    op.walk(visit, ir.WalkOrder.PRE_ORDER)

@@ -62,7 +62,7 @@ def expand(module: ir.Module, table: Mapping[str, Expansion]) -> bool:
 def functions(module: ir.Module) -> dict[str, ir.Operation]:
     """The functions of a module by name, in order."""
     return {
-        str(op.operation.attributes["sym_name"].value): op.operation
+        ir.attributes.string(op, "sym_name"): op.operation
         for op in module.body.operations
         if op.operation.name == "func.func"
     }

@@ -17,18 +17,19 @@ TRIP_COUNT = "hlo.trip_count"
 
 @dataclass(frozen=True)
 class AnalyzeTripCounts(Pass):
-    """Notes on a loop that counts how often its body runs, as the attribute `hlo.trip_count`; removes
-    loops that never run, and opens those that run a few times over a few ops.
+    """Notes on a loop that counts how often its body runs, as the attribute `hlo.trip_count`;
+    removes loops that never run, and opens those that run a few times over a few ops.
 
-    A loop counts when a carry starts with a constant, changes by a constant in each iteration, and the
-    condition compares it with a constant.
+    A loop counts when a carry starts with a constant, changes by a constant in each iteration, and
+    the condition compares it with a constant.
 
         %1:2 = hlo.while(%i = %c0, %x = %0) cond { %i < 8 } do { ... %i + 1 ... }
       ==>
         the same with {hlo.trip_count = 8 : i64}
 
     Attributes:
-        max_unrolled_ops: the most ops that opening a loop may make of it; 0 keeps every loop that runs.
+        max_unrolled_ops: the most ops that opening a loop may make of it; 0 keeps every loop that
+        runs.
     """
 
     max_unrolled_ops: int = 32

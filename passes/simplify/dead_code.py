@@ -22,7 +22,8 @@ def erase_dead_ops(root: ir.Module | ir.Operation) -> bool:
     Returns whether there were any.
     """
     changed = False
-    # From the end: users go before what they use, and the ops of a region after the op that holds it.
+    # From the end: users go before what they use, and the ops of a region after the op that holds
+    # it.
     for op in _users_first(operations(root)):
         if not has_effects(op) and not any(_is_used(result) for result in op.results):
             op.erase()

@@ -13,7 +13,8 @@ from hlo.passes.upstream import UpstreamPass
 class EliminateCommonSubexpressions(Pass):
     """Replaces an op by an earlier one with the same name, operands, attributes and regions.
 
-    Random number generators with state of their own, and custom calls with side effects, stay apart.
+    Random number generators with state of their own, and custom calls with side effects, stay
+    apart.
 
         %0 = hlo.negate %x : tensor<f32>
         %1 = hlo.negate %x : tensor<f32>

@@ -13,9 +13,9 @@ from hlo.passes.simplify.dead_code import erase_dead_ops, has_effects
 
 @dataclass(frozen=True)
 class ForwardCarries(Pass):
-    """Removes a loop's carries that the body returns as it got them (the initial value is used instead),
-    that start equal to another and get the same values, and that only feed themselves; and results of
-    branches that nothing uses.
+    """Removes a loop's carries that the body returns as it got them (the initial value is used
+    instead), that start equal to another and get the same values, and that only feed themselves;
+    and results of branches that nothing uses.
 
         %1:2 = hlo.while(%i = %0, %w = %x) cond {...} do { ... hlo.return %next, %w }
       ==>

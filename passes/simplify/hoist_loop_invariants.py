@@ -1,4 +1,4 @@
-"""What a loop computes anew in each iteration, though nothing in it changes, is computed before it."""
+"""What a loop computes anew, though nothing in it changes, is computed before it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,38 @@ _CHEAP = frozenset(
 # Worth computing once even if the result takes more memory than the operands.
 _COSTLY = frozenset(
     f"hlo.{name}"
-    for name in ["dot_general", "convolution", "reduce", "reduce_window", "sort", "fft", "custom_call", "scatter", "gather", "select_and_scatter", "while", "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "tanh", "sine", "cosine", "tan", "power", "sqrt", "rsqrt", "cbrt", "atan2", "erf", "erfc", "erf_inv", "lgamma", "digamma"]
+    for name in [
+        "dot_general",
+        "convolution",
+        "reduce",
+        "reduce_window",
+        "sort",
+        "fft",
+        "custom_call",
+        "scatter",
+        "gather",
+        "select_and_scatter",
+        "while",
+        "exponential",
+        "exponential_minus_one",
+        "log",
+        "log_plus_one",
+        "logistic",
+        "tanh",
+        "sine",
+        "cosine",
+        "tan",
+        "power",
+        "sqrt",
+        "rsqrt",
+        "cbrt",
+        "atan2",
+        "erf",
+        "erfc",
+        "erf_inv",
+        "lgamma",
+        "digamma",
+    ]
 )
 
 
@@ -31,9 +62,9 @@ _COSTLY = frozenset(
 class HoistLoopInvariants(Pass):
     """Moves ops of a loop's body in front of the loop if all that they read is defined outside.
 
-    An op moves when its result is no larger than what it reads, or when it is costly: a mask that is
-    cheaper to compute than to load stays. Ops have no effects and terminate, so that a loop that runs no
-    time may compute them all the same.
+    An op moves when its result is no larger than what it reads, or when it is costly: a mask that
+    is cheaper to compute than to load stays. Ops have no effects and terminate, so that a loop that
+    runs no time may compute them all the same.
 
         hlo.while(...) do { %t = hlo.transpose %w ...; %y = hlo.dot_general %x, %t }
       ==>
@@ -128,7 +159,9 @@ def _moves(user: ir.Operation, op: ir.Operation, moving: set[ir.Value]) -> bool:
     """Whether a user of `op`, or the op of `op`'s block that holds it, is among those that move."""
     block = op.block
     while user.block != block:
-        user = user.parent.operation
+        parent = user.parent
+        assert parent is not None  # the block of `op` holds every user
+        user = parent.operation
     return len(user.results) > 0 and user.results[0] in moving
 
 

@@ -14,7 +14,15 @@ Range: TypeAlias = "tuple[int, int]"
 _DEPTH = 6
 _KEEP_ELEMENTS = frozenset(
     f"hlo.{name}"
-    for name in ["broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "dynamic_slice", "gather"]
+    for name in [
+        "broadcast_in_dim",
+        "reshape",
+        "transpose",
+        "slice",
+        "reverse",
+        "dynamic_slice",
+        "gather",
+    ]
 )
 
 
@@ -27,8 +35,9 @@ def limits_of(element: ir.Type) -> Range:
 
 
 def range_of(value: ir.Value, s: Simplifier, depth: int = 0) -> Range | None:
-    """The least and greatest value that elements of an integer tensor can have, as far as the ops that
-    compute them tell; None for other tensors and for empty ones."""
+    """The least and greatest value that elements of an integer tensor can have, as far as the ops
+    that compute them tell; None for other tensors and for empty ones.
+    """
     element = element_of(value)
     if not isinstance(element, ir.IntegerType):
         return None

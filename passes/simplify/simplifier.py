@@ -22,9 +22,9 @@ _MOST_STEPS_PER_OP = 64
 class Simplifier:
     """Runs rules over a module.
 
-    A rule gets an op and returns what its results become, or None when it does not apply. It builds ops
-    with `builder`, in front of the op. Ops that lose their uses stay in place until the end, so that no
-    handle of an op becomes invalid on the way.
+    A rule gets an op and returns what its results become, or None when it does not apply. It builds
+    ops with `builder`, in front of the op. Ops that lose their uses stay in place until the end, so
+    that no handle of an op becomes invalid on the way.
     """
 
     def __init__(self, rules: Mapping[str, Sequence[Rule]]) -> None:
@@ -38,7 +38,7 @@ class Simplifier:
         self._builder: Builder | None = None
 
     def run(self, module: ir.Module) -> bool:
-        """Visits every op, and again the ops around each change. Returns whether anything changed."""
+        """Visits every op, and again those around each change. Says whether anything changed."""
         initial = [op for op in operations(module) if op.name in self._rules]
         initial.reverse()
         self._pending = initial

@@ -84,7 +84,7 @@ def multiply_by_minus_one(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     element = element_of(lhs)
     if number is None or is_complex(element) or is_boolean(element):
         return None
-    if is_integer(element) and element.is_unsigned:
+    if isinstance(element, ir.IntegerType) and element.is_unsigned:
         return None
     return s.builder.unary("negate", lhs) if number == -1 else None
 
@@ -100,15 +100,16 @@ def multiply_by_zero(op: ir.Operation, s: Simplifier) -> ir.Value | None:
 
 @TABLE.rule("divide")
 def divide_by_power_of_two(op: ir.Operation, s: Simplifier) -> ir.Value | None:
-    """x / c is x * (1 / c) for real floats when c is a power of two whose reciprocal is normal: both
-    round the same real number."""
+    """x / c is x * (1 / c) for real floats when c is a power of two whose reciprocal is normal:
+    both round the same real number.
+    """
     lhs, rhs = op.operands
     number = s.splat(rhs)
     if number is None or not is_float(element_of(lhs)):
         return None
     dtype = np.asarray(number).dtype
     divisor = float(number)
-    if dtype not in (np.float32, np.float64) or not math.isfinite(divisor) or divisor == 0.0:
+    if dtype.name not in ("float32", "float64") or not math.isfinite(divisor) or divisor == 0.0:
         return None
     mantissa, _ = math.frexp(divisor)
     reciprocal = 1.0 / divisor

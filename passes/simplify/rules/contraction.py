@@ -16,7 +16,7 @@ def dot_of_transpose(op: ir.Operation, s: Simplifier) -> ir.Value | None:
 
     Needs the transpose to keep the order of the operand's free dimensions, which the result shows.
     """
-    numbers = op.attributes["dot_dimension_numbers"]
+    numbers = ir.attributes.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     operands = list(op.operands)
     fields = {
         side: [
@@ -57,15 +57,16 @@ def dot_of_transpose(op: ir.Operation, s: Simplifier) -> ir.Value | None:
 
 @TABLE.rule("dot_general")
 def dot_of_one_product(op: ir.Operation, s: Simplifier) -> ir.Value | None:
-    """With one product to sum, or none but a factor each, the dot is a multiplication of broadcasts.
+    """With one product to sum, or none but a factor each, the dot is a multiplication of
+    broadcasts.
 
-    Needs contracting dimensions of size 1 and no algorithm; operands are converted to the result's type
-    first, which holds them. -0 may take the place of 0.
+    Needs contracting dimensions of size 1 and no algorithm; operands are converted to the result's
+    type first, which holds them. -0 may take the place of 0.
     """
     if "algorithm" in op.attributes:
         return None
     lhs, rhs = op.operands
-    numbers = op.attributes["dot_dimension_numbers"]
+    numbers = ir.attributes.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     if any(shape_of(lhs)[d] != 1 for d in numbers.lhs_contracting_dimensions):
         return None
     result = op.results[0]

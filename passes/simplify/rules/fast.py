@@ -19,7 +19,7 @@ def divide_by_constant(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     if number is None or not is_float(element_of(lhs)):
         return None
     dtype = np.asarray(number).dtype
-    if dtype not in (np.float32, np.float64) or number == 0 or not np.isfinite(number):
+    if dtype.name not in ("float32", "float64") or number == 0 or not np.isfinite(number):
         return None
     reciprocal = 1.0 / float(number)
     if abs(reciprocal) < np.finfo(dtype).tiny or not np.isfinite(dtype.type(reciprocal)):

@@ -1,8 +1,8 @@
 """Ops on constants alone are computed.
 
-Only operations that NumPy computes exactly, or rounds as the specification does, are; transcendental
-functions are left to the compiled program. A result that is no splat takes at most as many bytes as the
-largest operand, or 4 KiB.
+Only operations that NumPy computes exactly, or rounds as the specification does, are;
+transcendental functions are left to the compiled program. A result that is no splat takes at most
+as many bytes as the largest operand, or 4 KiB.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def fold_unary(op: ir.Operation, s: Simplifier) -> ir.Value | None:
         return None
     if op.name in ("hlo.abs", "hlo.sqrt") and operand.dtype.kind == "c":
         return None
-    if op.name == "hlo.sqrt" and operand.dtype not in (np.float32, np.float64):
+    if op.name == "hlo.sqrt" and operand.dtype.name not in ("float32", "float64"):
         return None
     functions: dict[str, Callable[[Any], Any]] = {
         "hlo.negate": np.negative,

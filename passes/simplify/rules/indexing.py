@@ -53,7 +53,9 @@ def dynamic_slice_at_known_start(op: ir.Operation, s: Simplifier) -> ir.Value | 
 
 @TABLE.rule("dynamic_slice")
 def dynamic_slice_of_broadcast(op: ir.Operation, s: Simplifier) -> ir.Value | None:
-    """What a broadcast repeats needs no index: a slice of repeated dimensions is a smaller broadcast."""
+    """What a broadcast repeats needs no index: a slice of repeated dimensions is a smaller
+    broadcast.
+    """
     operand, *indices = op.operands
     inner = s.producer(operand, "hlo.broadcast_in_dim")
     if inner is None:
@@ -88,14 +90,13 @@ def gather_of_one_index(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     Needs an operand with elements.
     """
     operand, indices = op.operands
-    numbers = op.attributes["dimension_numbers"]
+    numbers = ir.attributes.GatherDimensionNumbers(op.attributes["dimension_numbers"])
     sizes = ir.attributes.ints(op, "slice_sizes")
     if size_of(sizes) == 0 or 0 in shape_of(operand):
         return None
     if size_of(sizes) != size_of(shape_of(op.results[0])):
         return None  # several slices
     b = s.builder
-    index_shape, vector = shape_of(indices), numbers.index_vector_dim
     components = numbers.start_index_map
     flat = b.reshape(indices, (len(components),))
     zero = b.constant(0, element_of(indices))
@@ -104,21 +105,21 @@ def gather_of_one_index(op: ir.Operation, s: Simplifier) -> ir.Value | None:
         part = b.slice_dimension(flat, 0, position, position + 1)
         starts[dimension] = b.reshape(part, ())
     # A batching dimension's index is the position in the batch; with one slice that is 0.
-    del index_shape, vector
     part = b.dynamic_slice(operand, starts, sizes)
     return b.reshape(part, shape_of(op.results[0]))
 
 
 @TABLE.rule("gather")
 def gather_of_constant_steps(op: ir.Operation, s: Simplifier) -> ir.Value | None:
-    """Slices of size 1 at constant indices with equal steps, along one dimension, are a strided slice.
+    """Slices of size 1 at constant indices with equal steps, along one dimension, are a strided
+    slice.
 
-    Needs indices in bounds of which only one component varies, along one dimension of the batch, with a
-    positive step; the slices' other dimensions come whole.
+    Needs indices in bounds of which only one component varies, along one dimension of the batch,
+    with a positive step; the slices' other dimensions come whole.
     """
     operand, indices = op.operands
     array = s.constant(indices)
-    numbers = op.attributes["dimension_numbers"]
+    numbers = ir.attributes.GatherDimensionNumbers(op.attributes["dimension_numbers"])
     if array is None or numbers.operand_batching_dims or array.size == 0:
         return None
     sizes, shape = ir.attributes.ints(op, "slice_sizes"), shape_of(operand)
@@ -161,7 +162,7 @@ def _arrange_steps(
     step: int,
     along: int,
 ) -> ir.Value | None:
-    numbers = op.attributes["dimension_numbers"]
+    numbers = ir.attributes.GatherDimensionNumbers(op.attributes["dimension_numbers"])
     strides = [step if d == along else 1 for d in range(len(starts))]
     part = s.builder.slice(operand, starts, limits, strides)
     # The batch's dimensions come first or stay where the sliced dimension is; elsewhere they move.
@@ -192,7 +193,7 @@ def scatter_of_one_known_index(op: ir.Operation, s: Simplifier) -> ir.Value | No
     if len(op.results) != 1:
         return None
     operand, indices, updates = op.operands
-    numbers = op.attributes["scatter_dimension_numbers"]
+    numbers = ir.attributes.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
     if numbers.input_batching_dims:
         return None
     window = _window_sizes(operand, updates, numbers)
@@ -246,5 +247,6 @@ def _combiner(op: ir.Operation) -> str | None:
 
 
 _COMBINERS = frozenset(
-    f"hlo.{name}" for name in ["add", "multiply", "subtract", "maximum", "minimum", "and", "or", "xor", "divide"]
+    f"hlo.{name}"
+    for name in ["add", "multiply", "subtract", "maximum", "minimum", "and", "or", "xor", "divide"]
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from hlo import ir
-from hlo.passes.rewrite.tensor_types import shape_of
+from hlo.passes.rewrite.tensor_types import element_of, shape_of
 from hlo.passes.rewrite.walk import body_of, terminator_of
 from hlo.passes.simplify.simplifier import RuleTable, Simplifier
 
 TABLE = RuleTable()
-_COMBINERS = frozenset(f"hlo.{name}" for name in ["add", "multiply", "maximum", "minimum", "and", "or", "xor"])
+_COMBINERS = frozenset(
+    f"hlo.{name}" for name in ["add", "multiply", "maximum", "minimum", "and", "or", "xor"]
+)
 _IDEMPOTENT = frozenset({"maximum", "minimum", "and", "or"})
 
 
@@ -37,15 +39,16 @@ def reduce_of_unit_dimensions(op: ir.Operation, s: Simplifier) -> ir.Value | Non
     if any(shape[d] != 1 for d in ir.attributes.ints(op, "dimensions")):
         return None
     combiner = combiner_of(op)
-    if combiner is None or op.results[0].type.element_type != operand.type.element_type:
+    if combiner is None or element_of(op.results[0]) != element_of(operand):
         return None
     return _combine(op, s, combiner, operand, initial)
 
 
 @TABLE.rule("reduce")
 def reduce_of_repeated_elements(op: ir.Operation, s: Simplifier) -> ir.Value | None:
-    """maximum, minimum, and, or of an element with itself is the element: dimensions that a broadcast
-    repeats need no reduction. Needs all reduced dimensions to be such, with elements."""
+    """maximum, minimum, and, or of an element with itself is the element: dimensions that a
+    broadcast repeats need no reduction. Needs all reduced dimensions to be such, with elements.
+    """
     if len(op.results) != 1:
         return None
     operand, initial = op.operands

@@ -90,7 +90,9 @@ def compare_predicate_with_constant(op: ir.Operation, s: Simplifier) -> ir.Value
 
 @TABLE.rule("not")
 def not_compare(op: ir.Operation, s: Simplifier) -> ir.Value | None:
-    """not (x < y) is x >= y for integers and in total order; of floats only == and != have opposites."""
+    """not (x < y) is x >= y for integers and in total order; of floats only == and != have
+    opposites.
+    """
     compare = s.producer(op.operands[0], "hlo.compare")
     if compare is None or not s.has_one_use(op.operands[0]):
         return None
@@ -209,7 +211,8 @@ def holds_exactly(narrow: ir.Type, wide: ir.Type) -> bool:
 
 @TABLE.rule("convert")
 def convert_of_convert(op: ir.Operation, s: Simplifier) -> ir.Value | None:
-    """A conversion through a type that holds every value of the first is a conversion from the first.
+    """A conversion through a type that holds every value of the first is a conversion from the
+    first.
 
     Conversions to i1 ask whether a value is not zero, which such a detour keeps too.
     """

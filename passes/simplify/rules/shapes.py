@@ -62,8 +62,9 @@ def broadcast_of_broadcast(op: ir.Operation, s: Simplifier) -> ir.Value | None:
 
 @TABLE.rule("broadcast_in_dim")
 def broadcast_of_unit_reshape(op: ir.Operation, s: Simplifier) -> ir.Value | None:
-    """A reshape that only adds and removes dimensions of size 1 is part of the broadcast, if none that
-    it removes would have to be placed."""
+    """A reshape that only adds and removes dimensions of size 1 is part of the broadcast, if none
+    that it removes would have to be placed.
+    """
     inner = s.producer(op.operands[0], "hlo.reshape")
     if inner is None:
         return None
@@ -224,7 +225,7 @@ def compute_before_broadcast(op: ir.Operation, s: Simplifier) -> ir.Value | None
         op.name.removeprefix("hlo."),
         inputs,
         b.tensor(narrow, element_of(op.results[0])),
-        {name: attribute for name, attribute in op.attributes.items()},
+        dict(op.attributes.items()),
     )
     return b.broadcast_in_dim(computed, result_shape, _dimensions(source))
 

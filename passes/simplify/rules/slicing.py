@@ -106,8 +106,9 @@ def slice_of_concatenate(op: ir.Operation, s: Simplifier) -> ir.Value | None:
 
 @TABLE.rule("slice")
 def slice_of_pad(op: ir.Operation, s: Simplifier) -> ir.Value | None:
-    """A slice of elements that the pad did not add is a slice of the operand. Needs no interior padding
-    in the dimensions that are sliced."""
+    """A slice of elements that the pad did not add is a slice of the operand. Needs no interior
+    padding in the dimensions that are sliced.
+    """
     inner = s.producer(op.operands[0], "hlo.pad")
     if inner is None or any(ir.attributes.ints(inner, "interior_padding")):
         return None
@@ -142,8 +143,9 @@ def slice_of_unit_reshape(op: ir.Operation, s: Simplifier) -> ir.Value | None:
 # ---- concatenate ----
 @TABLE.rule("concatenate")
 def concatenate_less(op: ir.Operation, s: Simplifier) -> ir.Value | None:
-    """Operands without elements go, those that are concatenations along the same dimension are opened,
-    and neighbouring slices of one value are one slice. A single operand is the result."""
+    """Operands without elements go, those that are concatenations along the same dimension are
+    opened, and neighbouring slices of one value are one slice. A single operand is the result.
+    """
     along = ir.attributes.integer(op, "dimension")
     operands = list(op.operands)
     kept: list[ir.Value] = []
@@ -190,7 +192,9 @@ def _next_slice(first: ir.Value, second: ir.Value, along: int, s: Simplifier) ->
 @TABLE.rule("pad")
 def pad_with_nothing(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     """A pad that adds nothing is its operand; one that only removes is a slice; one of an operand
-    without elements is its padding value everywhere; one of a splat with the same number is a splat."""
+    without elements is its padding value everywhere; one of a splat with the same number is a
+    splat.
+    """
     operand, value = op.operands
     low = ir.attributes.ints(op, "edge_padding_low")
     high = ir.attributes.ints(op, "edge_padding_high")
@@ -233,7 +237,7 @@ def reverse_of_reverse(op: ir.Operation, s: Simplifier) -> ir.Value | None:
 
 @TABLE.rule("reverse")
 def reverse_of_broadcast(op: ir.Operation, s: Simplifier) -> ir.Value | None:
-    """Repeated elements are the same in reverse order. Needs a broadcast of none of the dimensions."""
+    """Repeated elements are the same in reverse order. Needs to reverse only such dimensions."""
     inner = s.producer(op.operands[0], "hlo.broadcast_in_dim")
     if inner is None:
         return op.operands[0] if s.splat(op.operands[0]) is not None else None
