@@ -14,12 +14,10 @@ from hlo.reference.evaluate import evaluate
 
 Array = np.ndarray[Any, Any]
 
-INTEGERS = "i8 i16 i32 i64 ui8 ui16 ui32 ui64".split()
-NARROW_INTEGERS = "i2 i4 ui2 ui4".split()
-FLOATS = "f16 bf16 f32 f64".split()
-NARROW_FLOATS = (
-    "f8E3M4 f8E4M3 f8E4M3FN f8E4M3FNUZ f8E4M3B11FNUZ f8E5M2 f8E5M2FNUZ f6E2M3FN f6E3M2FN f4E2M1FN"
-).split()
+INTEGERS = ["i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"]
+NARROW_INTEGERS = ["i2", "i4", "ui2", "ui4"]
+FLOATS = ["f16", "bf16", "f32", "f64"]
+NARROW_FLOATS = ["f8E3M4", "f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E5M2", "f8E5M2FNUZ", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN"]
 COMPLEX = ["complex<f32>", "complex<f64>"]
 ALL_TYPES = ["i1", *NARROW_INTEGERS, *INTEGERS, *NARROW_FLOATS, *FLOATS, *COMPLEX]
 
@@ -186,3 +184,12 @@ def reducer(op: str, kind: str) -> str:
         f'%r = "hlo.{op}"(%a, %b) : ({scalar}, {scalar}) -> {scalar} '
         f'"hlo.return"(%r) : ({scalar}) -> ()}}'
     )
+
+
+def number(value: int, kind: str) -> str:
+    """A whole number as `dense<...>` takes it for a type."""
+    if kind == "i1":
+        return "true" if value else "false"
+    if kind.startswith("complex"):
+        return f"({value}.0, 0.0)"
+    return str(value) if kind.lstrip("u").startswith("i") else f"{value}.0"
