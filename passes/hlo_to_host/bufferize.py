@@ -277,18 +277,27 @@ class Bufferizer:
         live, at = block.live, block.at
         chosen: list[Storage] = []
         moves: list[tuple[Storage, Storage]] = []
+        captured_storages = self._captured(node)
         for k, (operand, result) in enumerate(zip(node.operands, node.results, strict=True)):
             source = self.storage(operand)
             if body.results[k] is body.arguments[k]:
                 chosen.append(source)  # the loop never changes it
                 continue
             wish = block.wishes.get(result)
-            dies = source.owned and source.needed_until <= at and live.last_use(operand) <= at
+            dies = (
+                source.owned
+                and source.needed_until <= at
+                and live.last_use(operand) <= at
+                and source not in captured_storages
+            )
             shared = sum(self.storage(o) is source for o in node.operands) > 1
             if dies and not shared and (wish is None or wish is source or wish in chosen):
                 target = source
             elif (
-                wish is not None and wish not in chosen and self._free_for_carry(wish, block, node)
+                wish is not None
+                and wish not in chosen
+                and wish not in captured_storages
+                and self._free_for_carry(wish, block, node)
             ):
                 target = wish
             elif dies and not shared:
@@ -308,13 +317,14 @@ class Bufferizer:
             return True
         # Its content dies at this loop; it must not be another carry's initial value read after
         # being overwritten.
-        return (
-            wish.needed_until == block.at
-            and all(self.storage(o) is not wish for o in node.operands)
-            and not any(
-                self._storages.get(t) is wish for r in node.regions for t in free_tensors(r)
-            )
+        return wish.needed_until == block.at and all(
+            self.storage(o) is not wish for o in node.operands
         )
+
+    def _captured(self, node: Node) -> set[Storage]:
+        """Storages that the regions of an op read from outside, in every iteration of a loop."""
+        tensors = (t for region in node.regions for t in free_tensors(region))
+        return {self._storages[t] for t in tensors if t in self._storages}
 
     def _lock_outer(self, carries: Sequence[Storage]) -> list[Storage]:
         """What exists around a loop body stays as it is in the body, the carries apart."""

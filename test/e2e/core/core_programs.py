@@ -17,7 +17,18 @@ Array = np.ndarray[Any, Any]
 INTEGERS = ["i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"]
 NARROW_INTEGERS = ["i2", "i4", "ui2", "ui4"]
 FLOATS = ["f16", "bf16", "f32", "f64"]
-NARROW_FLOATS = ["f8E3M4", "f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E5M2", "f8E5M2FNUZ", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN"]
+NARROW_FLOATS = [
+    "f8E3M4",
+    "f8E4M3",
+    "f8E4M3FN",
+    "f8E4M3FNUZ",
+    "f8E4M3B11FNUZ",
+    "f8E5M2",
+    "f8E5M2FNUZ",
+    "f6E2M3FN",
+    "f6E3M2FN",
+    "f4E2M1FN",
+]
 COMPLEX = ["complex<f32>", "complex<f64>"]
 ALL_TYPES = ["i1", *NARROW_INTEGERS, *INTEGERS, *NARROW_FLOATS, *FLOATS, *COMPLEX]
 
