@@ -1,17 +1,25 @@
-"""Norms, powers, triangular factors and solves of matrices."""
+"""Norms, factorisations and solves of matrices, with any leading batch dimensions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hlo import lax
-from hlo.frontend.dtypes import inexact_dtype, is_complex, promote_types
-from hlo.frontend.operands import convert, dtype_of, normalized_axes, shape_error, to_tracer
+from hlo.frontend.dtypes import finfo, inexact_dtype, is_complex, promote_types
+from hlo.frontend.operands import (
+    broadcast_shapes,
+    convert,
+    dtype_of,
+    normalized_axes,
+    shape_error,
+    to_tracer,
+)
 from hlo.frontend.operation import operation
 from hlo.frontend.tracer import ArrayLike, Tracer
+from hlo.lax import factorizations
 from hlo.numpy import creation, manipulation, products, reductions
 from hlo.numpy import elementwise as ew
 
@@ -140,3 +148,137 @@ def matrix_power(a: ArrayLike, n: int) -> Tracer:
         return result
     eye = creation.eye(operand.shape[-1], dtype=operand.dtype)
     return manipulation.broadcast_to(eye, operand.shape)
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues, ascending, and eigenvectors as columns."""
+
+    eigenvalues: Tracer
+    eigenvectors: Tracer
+
+
+class SVDResult(NamedTuple):
+    """Singular vectors as columns, singular values in descending order, and as rows."""
+
+    U: Tracer
+    S: Tracer
+    Vh: Tracer
+
+
+class QRResult(NamedTuple):
+    """Orthonormal columns and an upper triangular matrix."""
+
+    Q: Tracer
+    R: Tracer
+
+
+class SlogdetResult(NamedTuple):
+    """Sign and logarithm of the absolute value of a determinant."""
+
+    sign: Tracer
+    logabsdet: Tracer
+
+
+@operation
+def eigh(a: ArrayLike) -> EighResult:
+    """Eigenvalues and eigenvectors of Hermitian matrices; both triangles are averaged."""
+    (operand,) = ew.inexact("eigh", a)
+    adjoint = lax.conj(manipulation.matrix_transpose(operand))
+    return EighResult(*factorizations.eigh(lax.mul(lax.add(operand, adjoint), 0.5)))
+
+
+@operation
+def eigvalsh(a: ArrayLike) -> Tracer:
+    """Eigenvalues of Hermitian matrices, ascending."""
+    return eigh(a).eigenvalues
+
+
+@operation
+def svd(a: ArrayLike, full_matrices: bool = True) -> SVDResult:
+    """Singular value decomposition a = U diag(S) Vh."""
+    return SVDResult(*factorizations.svd(ew.inexact("svd", a)[0], full_matrices))
+
+
+@operation
+def svdvals(a: ArrayLike) -> Tracer:
+    """Singular values, descending."""
+    return svd(a, full_matrices=False).S
+
+
+@operation
+def qr(a: ArrayLike, mode: str = "reduced") -> QRResult:
+    """a = Q R: ``reduced`` or ``complete``."""
+    if mode not in ("reduced", "complete"):
+        raise shape_error("qr", f"expected a mode reduced or complete, found {mode!r}")
+    return QRResult(*factorizations.qr(ew.inexact("qr", a)[0], mode == "complete"))
+
+
+@operation
+def solve(a: ArrayLike, b: ArrayLike) -> Tracer:
+    """x of a x = b, by LU; b is one vector or has columns, its leading dimensions are broadcast."""
+    matrix, right = _promoted(a, b)
+    if right.ndim == 1:
+        return lax.squeeze(solve(matrix, lax.expand_dims(right, (1,))), (-1,))
+    batch = broadcast_shapes("solve", (matrix.shape[:-2], right.shape[:-2]))
+    matrix = manipulation.broadcast_to(matrix, (*batch, *matrix.shape[-2:]))
+    right = manipulation.broadcast_to(right, (*batch, *right.shape[-2:]))
+    factors, _, order = factorizations.lu(matrix)
+    places = manipulation.broadcast_to(lax.expand_dims(order, (order.ndim,)), right.shape)
+    permuted = manipulation.take_along_axis(right, places, -2)
+    lower = lax.triangular_solve(factors, permuted, left_side=True, lower=True, unit_diagonal=True)
+    return lax.triangular_solve(factors, lower, left_side=True, lower=False)
+
+
+@operation
+def inv(a: ArrayLike) -> Tracer:
+    """Inverse matrices."""
+    (operand,) = ew.inexact("inv", a)
+    return solve(operand, creation.eye(operand.shape[-1], dtype=operand.dtype))
+
+
+@operation
+def slogdet(a: ArrayLike) -> SlogdetResult:
+    """Sign and logarithm of the absolute value of determinants; 0 and -inf for singular ones."""
+    factors, pivots, _ = factorizations.lu(ew.inexact("slogdet", a)[0])
+    diagonal = manipulation.diagonal(factors, 0, -2, -1)
+    sign = lax.mul(_parity(pivots, diagonal.dtype), reductions.prod(lax.sign(diagonal), -1))
+    return SlogdetResult(sign, reductions.sum(lax.log(lax.abs(diagonal)), -1))
+
+
+@operation
+def det(a: ArrayLike) -> Tracer:
+    """Determinants."""
+    factors, pivots, _ = factorizations.lu(ew.inexact("det", a)[0])
+    diagonal = manipulation.diagonal(factors, 0, -2, -1)
+    return lax.mul(_parity(pivots, diagonal.dtype), reductions.prod(diagonal, -1))
+
+
+def _parity(pivots: Tracer, dtype: np.dtype[Any]) -> Tracer:
+    """1 or -1 for an even or odd number of exchanged rows."""
+    rows = lax.broadcasted_iota(pivots.dtype, pivots.shape, pivots.ndim - 1)
+    exchanges = reductions.sum(lax.ne(pivots, rows), -1)
+    return convert(lax.sub(1, lax.mul(lax.rem(exchanges, 2), 2)), dtype)
+
+
+@operation
+def pinv(a: ArrayLike, rtol: float | None = None) -> Tracer:
+    """Pseudo-inverse; singular values up to rtol times the greatest count as zero."""
+    u, s, vh = svd(a, full_matrices=False)
+    size = max(u.shape[-2], vh.shape[-1])
+    cutoff = (10.0 * size * float(finfo(s.dtype).eps)) if rtol is None else rtol
+    greatest = reductions.max(s, -1, keepdims=True, initial=0)
+    kept = ew.greater(s, lax.mul(greatest, cutoff))
+    inverse = ew.where(kept, lax.div(1.0, ew.where(kept, s, 1)), 0)
+    left = lax.conj(manipulation.matrix_transpose(vh))
+    scaled = ew.multiply(left, lax.expand_dims(inverse, (inverse.ndim - 1,)))
+    return products.matmul(scaled, lax.conj(manipulation.matrix_transpose(u)))
+
+
+@operation
+def matrix_rank(a: ArrayLike, rtol: float | None = None) -> Tracer:
+    """Number of singular values above rtol times the greatest."""
+    values = svdvals(a)
+    size = max(to_tracer(a).shape[-2:])
+    cutoff = size * float(finfo(values.dtype).eps) if rtol is None else rtol
+    greatest = reductions.max(values, -1, keepdims=True, initial=0)
+    return reductions.sum(ew.greater(values, lax.mul(greatest, cutoff)), -1)

@@ -493,3 +493,46 @@ def test_linear_algebra() -> None:
     check(lambda n, a: n.linalg.matrix_power(a, 5), a / 3, rtol=1e-4)
     solve = hlo.jit(lambda a, b: hnp.linalg.cho_solve(hnp.linalg.cholesky(a), b))
     np.testing.assert_allclose(solve(spd, b), np.linalg.solve(spd, b), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (2, 3, 3, 3), (1, 1), (0, 3, 3)])
+def test_solving(shape: tuple[int, ...]) -> None:
+    a = floats(*shape) + 3 * np.eye(shape[-1], dtype=np.float32)
+    b = floats(*shape[:-1], 2)
+    check(lambda n, a, b: n.linalg.solve(a, b), a, b, rtol=1e-4)
+    check(lambda n, a: (n.linalg.inv(a), n.linalg.det(a), n.linalg.slogdet(a)), a, rtol=1e-4)
+
+
+def test_determinant_of_singular_matrices() -> None:
+    check(lambda n, a: (n.linalg.det(a), n.linalg.slogdet(a)), np.ones((3, 3), np.float32))
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 4, 3)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+def test_decompositions(shape: tuple[int, ...], dtype: Any) -> None:
+    a = floats(*shape).astype(dtype)
+    if np.dtype(dtype).kind == "c":
+        a = a + 1j * floats(*shape).astype(dtype)
+    linalg = hnp.linalg
+    for full in (False, True):
+        u, s, vh = hlo.jit(lambda a, full=full: linalg.svd(a, full))(a)
+        count = s.shape[-1]
+        np.testing.assert_allclose(
+            (u[..., :count] * s[..., None, :]) @ vh[..., :count, :], a, rtol=1e-4, atol=1e-4
+        )
+        q, r = hlo.jit(lambda a, full=full: linalg.qr(a, "complete" if full else "reduced"))(a)
+        assert q.shape[-1] == (shape[-2] if full else count)
+        np.testing.assert_allclose(q @ r, a, rtol=1e-4, atol=1e-4)
+        np.testing.assert_array_equal(r, np.triu(r))
+    np.testing.assert_allclose(s, np.linalg.svd(a, compute_uv=False), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(linalg.pinv(a), np.linalg.pinv(a), rtol=1e-3, atol=1e-3)
+    np.testing.assert_array_equal(linalg.matrix_rank(a), np.linalg.matrix_rank(a))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+def test_eigenvalues(dtype: Any) -> None:
+    a = floats(2, 4, 4).astype(dtype)
+    a = a + np.conj(np.swapaxes(a, -1, -2))
+    values, vectors = hlo.jit(hnp.linalg.eigh)(a)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(a), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(a @ vectors, vectors * values[:, None], rtol=1e-3, atol=1e-4)
