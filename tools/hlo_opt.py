@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hlo import __version__
-from hlo.driver.command_line import run_tool
+from hlo.driver.command_line import UsageError, run_tool
 from hlo.driver.late_phases import is_late
 from hlo.driver.opt import OptOptions, run_opt
 from hlo.driver.pass_listing import list_passes, show_pipeline
 from hlo.driver.pass_pipeline import PipelineElement, make_element, parse_pipeline
 from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
+from hlo.driver.reports import Reports
 
 _EPILOG = """\
 Passes run in this order: those of --compile-to, those of --pass-pipeline, then --PASS options as
@@ -24,6 +25,11 @@ they stand. A pass's own options go in quotes:
   hlo-opt --pass-pipeline='simplify,fuse{max-ops=10},canonicalize' model.mlir
   hlo-opt --compile-to=fused model.mlir -o fused.mlir
   jax_program | hlo-opt --compile-to=simplified --print-ir-after=simplify
+
+A report takes the place of the program: it is compiled as `hlo.compile` would, after the passes.
+
+  hlo-opt --explain-fusion model.mlir
+  hlo-opt --explain-memory --view-memory=memory.html --view-graph=graph.html model.mlir
 
 The input is hlo or StableHLO, text or bytecode. Exit status: 0 success, 1 the program or a pass
 failed, 2 bad usage."""
@@ -42,6 +48,9 @@ def _run(argv: list[str]) -> int:
     if args.list_passes:
         print(list_passes(), end="")
         return 0
+    reports = _reports(args)
+    if reports.any and args.compile_to:
+        raise UsageError("a report compiles the program itself: leave --compile-to out")
     pipeline = _pipeline(args, pass_words)
     if args.show_pipeline:
         print(show_pipeline(pipeline), end="")
@@ -67,6 +76,7 @@ def _run(argv: list[str]) -> int:
             elide_elements=args.elide_elements,
             emit_bytecode=args.emit_bytecode,
             late_phase=_late_phase(args),
+            reports=reports,
         )
     )
 
@@ -149,6 +159,7 @@ def _parser() -> argparse.ArgumentParser:
         "--timing", action="store_true", help="print how long each pass took, on standard error"
     )
 
+    _add_reports(parser)
     checks = parser.add_argument_group("checks")
     checks.add_argument(
         "--verify-each",
@@ -172,6 +183,65 @@ def _parser() -> argparse.ArgumentParser:
         help="succeed if exactly the errors of the `// expected-error {{...}}` comments come up",
     )
     return parser
+
+
+def _add_reports(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("reports")
+    group.add_argument(
+        "--explain-fusion",
+        action="store_true",
+        help="print every fusion decision with its reason, the kernels, and the bytes they move",
+    )
+    group.add_argument(
+        "--explain-memory",
+        action="store_true",
+        help="print the memory plan: totals, donations, copies with their reasons, buffers",
+    )
+    group.add_argument(
+        "--print-live-ranges", action="store_true", help="print when each buffer lives, and where"
+    )
+    group.add_argument(
+        "--view-graph",
+        type=Path,
+        metavar="FILE",
+        help="draw the fused graph; FILE ends in .html or .svg",
+    )
+    group.add_argument(
+        "--view-memory", type=Path, metavar="FILE", help="draw the memory plan as an HTML page"
+    )
+    group.add_argument(
+        "--report-json", action="store_true", help="print reports as JSON instead of text"
+    )
+    group.add_argument(
+        "--no-reuse", action="store_true", help="give every buffer memory of its own"
+    )
+    group.add_argument(
+        "--donate",
+        default="",
+        metavar="N,...",
+        help="arguments whose memory results may take over",
+    )
+
+
+def _reports(args: argparse.Namespace) -> Reports:
+    try:
+        donate = tuple(int(word) for word in args.donate.split(",") if word)
+    except ValueError as error:
+        raise UsageError(
+            f"--donate: expected numbers of arguments, found {args.donate!r}"
+        ) from error
+    if args.view_graph and args.view_graph.suffix not in (".html", ".svg"):
+        raise UsageError(f"--view-graph: expected a .html or .svg file, found {args.view_graph}")
+    return Reports(
+        explain_fusion=args.explain_fusion,
+        explain_memory=args.explain_memory,
+        print_live_ranges=args.print_live_ranges,
+        view_graph=args.view_graph,
+        view_memory=args.view_memory,
+        reuse=not args.no_reuse,
+        donate=donate,
+        json=args.report_json,
+    )
 
 
 def _split_pass_words(

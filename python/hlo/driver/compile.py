@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,14 @@ import numpy as np
 from hlo import ir, knobs
 from hlo.diagnostics import CompileError, UnsupportedError
 from hlo.driver.compilation_report import report
+from hlo.driver.cost_report import CostAnalysis, cost_analysis
+from hlo.driver.explain import FusionReport, explain
 from hlo.driver.late_phases import is_late, signature_of, text_of_host
+from hlo.driver.memory_report import MemoryAnalysis, memory_analysis
+from hlo.driver.module_copy import copy_of
 from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
+from hlo.driver.program_analysis import AnalysedProgram, analyse
 from hlo.driver.statistics import ProgramStatistics
 from hlo.executable import runtime
 from hlo.importers.program import load_program
@@ -109,12 +115,39 @@ class Compiled:
             stage_seconds=dict(self.stage_seconds),
         )
 
+    @cached_property
+    def _analysed(self) -> AnalysedProgram:
+        return analyse(self._module, self._options.donate)
+
+    def explain(self) -> FusionReport:
+        """Each fusion decision with its reason, the kernels, and the bytes they move."""
+        return explain(self._analysed)
+
+    def cost_analysis(self) -> CostAnalysis:
+        """Flops and bytes of one run, and of each kernel."""
+        return cost_analysis(self._analysed.fused_entry)
+
+    def memory_analysis(self) -> MemoryAnalysis:
+        """Arguments, results and every intermediate: sizes, live ranges and offsets."""
+        options = self._options
+        return memory_analysis(self._host, self._analysed.fused, options.donate, options.reuse)
+
+    def assert_donated(self) -> None:
+        """Checks that results take over the memory of all donated arguments.
+
+        Raises:
+            DonationError: one is donated in vain; the message names it and says why.
+        """
+        self.memory_analysis().assert_donated()
+
     def as_text(self, stage: str = "fused") -> str:
         """The program after a stage, as MLIR text; see `hlo.driver.phases.Phase` for the names."""
         phase = Phase.parse(stage)
         if is_late(phase):
-            return text_of_host(self._host, self._module.context, phase)
-        module = _clone(self._module)
+            return text_of_host(
+                self._host, self._module.context, phase, self._options.reuse
+            )
+        module = copy_of(self._module)
         for step in passes_to(phase):
             step.run(module)
         return str(module)
@@ -137,7 +170,7 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled:
     watch = Stopwatch()
     with watch.stage("import"):
         original = load_program(program)
-        module = _clone(original)
+        module = copy_of(original)
     for element in passes_to(Phase.FUSED):
         with watch.stage(element.name):
             element.run(module)
@@ -170,16 +203,6 @@ def _chosen(options: dict[str, Any]) -> Options:
     options.setdefault("threads", defaults.threads)
     options.setdefault("verify", defaults.verify_each)
     return Options(**options)
-
-
-def _clone(module: ir.Module) -> ir.Module:
-    copy = ir.Module.create(ir.Location.unknown(module.context))
-    for name, attribute in module.operation.attributes.items():
-        copy.operation.attributes[name] = attribute
-    with ir.InsertionPoint(copy.body):
-        for op in module.body.operations:
-            op.operation.clone()
-    return copy
 
 
 def _objects(host: HostProgram, placed: ir.Module) -> list[bytes]:

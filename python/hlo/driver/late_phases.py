@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hlo import ir
 from hlo.driver.phases import Phase
 from hlo.passes.hlo_to_host.program import HostProgram, hlo_to_host
@@ -18,13 +20,20 @@ def is_late(phase: Phase) -> bool:
     return phase.order >= Phase.HOST.order
 
 
-def late_phase_text(fused: ir.Module, phase: Phase) -> str:
+def late_phase_text(
+    fused: ir.Module, phase: Phase, donate: Sequence[int] = (), reuse: bool = True
+) -> str:
     """The program at a late phase, compiled on from `Phase.FUSED`; see `text_of_host`."""
-    return text_of_host(hlo_to_host(fused), fused.context, phase)
+    return text_of_host(hlo_to_host(fused, donate), fused.context, phase, reuse)
 
 
-def text_of_host(host: HostProgram, context: ir.Context, phase: Phase) -> str:
+def text_of_host(
+    host: HostProgram, context: ir.Context, phase: Phase, reuse: bool = True
+) -> str:
     """The host program and its kernels at a late phase.
+
+    Args:
+        reuse: whether buffers may share memory.
 
     They are two modules with a `// -----` line between them, as `--split-input-file` reads them.
     """
@@ -33,7 +42,7 @@ def text_of_host(host: HostProgram, context: ir.Context, phase: Phase) -> str:
     if phase.order >= Phase.DEALLOCATED.order:
         Deallocate().run(program)
     if phase.order >= Phase.PLACED.order:
-        Place().run(program)
+        Place(reuse=reuse).run(program)
     if phase is not Phase.LLVM:
         return f"{program}\n{SPLIT_MARKER}\n{kernels}"
     lowering = ir.make_lowering_context()

@@ -16,6 +16,7 @@ from hlo.driver.late_phases import SPLIT_MARKER, late_phase_text
 from hlo.driver.pass_pipeline import Instrumentation, PassTiming, PipelineElement, run_pipeline
 from hlo.driver.phases import Phase
 from hlo.driver.program_text import bytecode_of, text_of
+from hlo.driver.reports import Reports, report_text
 from hlo.importers.program import is_bytecode, load_program
 
 NOTE = "\n  note: "
@@ -27,6 +28,7 @@ class OptOptions:
 
     Attributes:
         late_phase: a phase from `Phase.HOST` on, to which the program is compiled after the passes.
+        reports: what to print or draw in place of the program.
     """
 
     input: str = "-"
@@ -48,6 +50,7 @@ class OptOptions:
     elide_elements: int | None = None
     emit_bytecode: bool = False
     late_phase: Phase | None = None
+    reports: Reports = Reports()
 
 
 def run_opt(options: OptOptions) -> int:
@@ -116,12 +119,16 @@ def _joined(outputs: Sequence[str | bytes]) -> str | bytes:
 
 
 def _printed(module: ir.Module, options: OptOptions) -> str | bytes:
+    if options.reports.any:
+        return report_text(module, options.reports, options.disabled_passes)
     if options.late_phase is not None:
         if options.emit_bytecode:
             raise CompileError(
                 f"--emit-bytecode writes one module: {options.late_phase.label} programs are two"
             )
-        return late_phase_text(module, options.late_phase)
+        return late_phase_text(
+            module, options.late_phase, options.reports.donate, options.reports.reuse
+        )
     if options.emit_bytecode:
         return bytecode_of(module)
     return text_of(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from hlo.diagnostics import ArgumentError
 from hlo.frontend.lowering import Signature, aval_of
 from hlo.frontend.pytree import TreeDef, leaf_paths, tree_flatten
 from hlo.frontend.shape_dtype import ShapeDtype
+
+if TYPE_CHECKING:
+    from hlo.driver.cost_report import CostAnalysis
+    from hlo.driver.explain import FusionReport
+    from hlo.driver.memory_report import MemoryAnalysis
 
 
 @dataclass(frozen=True)
@@ -129,6 +134,26 @@ class Compiled:
     def as_text(self, stage: str = "fused") -> str:
         """The program as text after a phase of the pipeline (`hlo.driver.phases.Phase`)."""
         return self.executable.as_text(stage)
+
+    def explain(self) -> FusionReport:
+        """Each fusion decision with its reason, the kernels, and the bytes they move."""
+        return self.executable.explain()
+
+    def cost_analysis(self) -> CostAnalysis:
+        """Flops and bytes of one run, and of each kernel."""
+        return self.executable.cost_analysis()
+
+    def memory_analysis(self) -> MemoryAnalysis:
+        """Arguments, results and every intermediate: sizes, live ranges and offsets."""
+        return self.executable.memory_analysis()
+
+    def assert_donated(self) -> None:
+        """Checks that results take over the memory of all donated arguments.
+
+        Raises:
+            DonationError: one is donated in vain; the message names it and says why.
+        """
+        self.executable.assert_donated()
 
 
 def argument_labels(in_tree: TreeDef, names: Sequence[str] = ()) -> list[str]:

@@ -1,0 +1,137 @@
+"""`Compiled.explain()` and `hlo-opt --explain-fusion`: each fusion decision, and what it saves."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from hlo.driver.byte_text import byte_text
+from hlo.driver.cost_report import CostAnalysis, cost_analysis
+from hlo.driver.program_analysis import AnalysedProgram
+from hlo.driver.source_lines import at_source, source_line
+from hlo.passes.cost.kernel_cost import floor_bytes
+
+
+@dataclass(frozen=True)
+class EdgeReport:
+    """One decision: whether a producer went into its consumer's kernel, and why.
+
+    Attributes:
+        producer, consumer: names of ops.
+        producer_location, consumer_location: as MLIR prints them.
+    """
+
+    producer: str
+    producer_location: str
+    consumer: str
+    consumer_location: str
+    fused: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes to and from memory in one run.
+
+    Attributes:
+        unfused: if every op were a kernel that reads its operands and writes its results.
+        fused: of the kernels the program has.
+        floor: of the inputs and results alone: no program that computes this moves less.
+    """
+
+    unfused: int
+    fused: int
+    floor: int
+
+    @property
+    def above_floor(self) -> float:
+        """How far `fused` is above the floor, as a fraction of it."""
+        return (self.fused - self.floor) / self.floor if self.floor else 0.0
+
+
+@dataclass(frozen=True)
+class FusionReport:
+    """Why a program has the kernels it has."""
+
+    edges: tuple[EdgeReport, ...]
+    cost: CostAnalysis
+    traffic: Traffic
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain data; docs/fusion.md has the schema."""
+        return {
+            "version": 1,
+            "edges": [
+                {
+                    "producer": edge.producer,
+                    "producer_source": source_line(edge.producer_location),
+                    "consumer": edge.consumer,
+                    "consumer_source": source_line(edge.consumer_location),
+                    "fused": edge.fused,
+                    "reason": edge.reason,
+                }
+                for edge in self.edges
+            ],
+            "kernels": self.cost.to_dict()["kernels"],
+            "traffic": {
+                "unfused": self.traffic.unfused,
+                "fused": self.traffic.fused,
+                "floor": self.traffic.floor,
+            },
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def as_text(self) -> str:
+        """The report for people: the edges, the kernels, the traffic."""
+        return f"{self._edges_text()}{self.cost.as_text()}{self._traffic_text()}"
+
+    def __str__(self) -> str:
+        return self.as_text()
+
+    def _edges_text(self) -> str:
+        fused = sum(edge.fused for edge in self.edges)
+        lines = [f"edges: {len(self.edges)}, fused: {fused}, not fused: {len(self.edges) - fused}"]
+        for edge in self.edges:
+            verdict = "fused because" if edge.fused else "not fused because"
+            lines.append(
+                f"  {at_source(edge.producer, edge.producer_location)} -> "
+                f"{at_source(edge.consumer, edge.consumer_location)}: {verdict} {edge.reason}"
+            )
+        return "\n".join(lines) + "\n"
+
+    def _traffic_text(self) -> str:
+        t = self.traffic
+        return (
+            f"traffic unfused: {t.unfused} bytes ({byte_text(t.unfused)})\n"
+            f"traffic fused: {t.fused} bytes ({byte_text(t.fused)})\n"
+            f"traffic floor: {t.floor} bytes ({byte_text(t.floor)})\n"
+            f"fused above floor: {100 * t.above_floor:.2f}%\n"
+        )
+
+
+def explain(program: AnalysedProgram) -> FusionReport:
+    """The fusion report of a program."""
+    unfused, cost = program.unfused_entry, cost_analysis(program.fused_entry)
+    return FusionReport(
+        edges=tuple(
+            EdgeReport(
+                edge.producer.name,
+                edge.producer.location,
+                edge.consumer.name,
+                edge.consumer.location,
+                edge.decision.fused,
+                edge.decision.reason,
+            )
+            for edge in reversed(program.edges)  # decided from the last op to the first
+        ),
+        cost=cost,
+        traffic=Traffic(
+            unfused=cost_analysis(unfused).bytes_accessed,
+            fused=cost.bytes_accessed,
+            floor=floor_bytes(unfused),
+        ),
+    )

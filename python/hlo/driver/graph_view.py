@@ -1,0 +1,220 @@
+"""`hlo-opt --view-graph`: the fused graph as a picture, in one HTML or SVG file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+from hlo import ir
+from hlo.driver.byte_text import byte_text
+from hlo.driver.layered_layout import Box, layout
+from hlo.driver.program_analysis import AnalysedProgram
+from hlo.driver.source_lines import short_source_line, source_line
+from hlo.passes.cost.kernel_cost import TRIP_COUNT, bytes_of, cost_of
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured
+
+LINE = 15.0  # height of a line of text
+LETTER = 6.7  # width of a letter at 12 px, roughly
+MARGIN = 24.0
+LONGEST = 34  # letters of a line
+
+_COLOURS = {
+    "argument": "#e8e8e8",
+    "result": "#d5d5d5",
+    "constant": "#f2f2f2",
+    "loop": "#cfe3f7",
+    "reduce": "#ffe0b8",
+    "row": "#ffd0c4",
+    "op": "#d6efcf",
+    "control": "#e3d5f5",
+}
+_STYLE = """\
+text { font: 12px system-ui, sans-serif; fill: #222; }
+text.h { font-size: 16px; font-weight: 600; }
+rect { stroke: #777; stroke-width: 0.8; rx: 4px; }
+path { fill: none; stroke: #9a9a9a; stroke-width: 1.1; }
+g.n:hover rect { stroke: #000; stroke-width: 2; }
+path.on { stroke: #d03030; stroke-width: 2.2; }
+"""
+_SCRIPT = """\
+for (const node of document.querySelectorAll('g.n'))
+  for (const [event, on] of [['mouseenter', true], ['mouseleave', false]])
+    node.addEventListener(event, () => {
+      for (const edge of document.querySelectorAll('.e' + node.dataset.n)) edge.classList.toggle('on', on);
+    });
+"""
+
+
+@dataclass
+class _Vertex:
+    """A box of the picture: lines of text, and the text shown on hovering."""
+
+    lines: list[str]
+    kind: str
+    title: str
+
+
+@dataclass
+class _Panel:
+    """A block of the program: the entry, or a region of a loop or conditional."""
+
+    heading: str
+    vertices: list[_Vertex] = field(default_factory=list[_Vertex])
+    edges: dict[tuple[int, int], list[str]] = field(
+        default_factory=dict[tuple[int, int], list[str]]
+    )
+    holders: dict[Tensor, int] = field(default_factory=dict[Tensor, int])
+
+
+def graph_svg(program: AnalysedProgram) -> str:
+    """The picture as an SVG file."""
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + _svg(program)
+
+
+def graph_html(program: AnalysedProgram) -> str:
+    """The picture in an HTML file, which also marks the edges of the box under the mouse."""
+    name = escape(_name(program.fused))
+    return (
+        f"<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{name}: fused graph"
+        f"</title></head>\n<body style='margin:0;background:#fff'>\n{_svg(program)}"
+        f"<script>\n{_SCRIPT}</script>\n</body></html>\n"
+    )
+
+
+def _svg(program: AnalysedProgram) -> str:
+    panels: list[_Panel] = []
+    _collect(program.fused_entry, _name(program.fused), panels)
+    parts: list[str] = []
+    width, top, number = 0.0, MARGIN, 0
+    for panel in panels:
+        text, panel_width, panel_height = _draw(panel, top, number)
+        parts.append(text)
+        width, top = max(width, panel_width), top + panel_height + 2 * MARGIN
+        number += len(panel.vertices)
+    size = f"{width + 2 * MARGIN:.0f} {top:.0f}"
+    w, h = size.split()
+    return (
+        f"<svg xmlns='http://www.w3.org/2000/svg' width='{w}' height='{h}' viewBox='0 0 {size}'>\n"
+        f"<style>{_STYLE}</style>\n"
+        "<defs><marker id='tip' viewBox='0 0 8 8' refX='7' refY='4' markerWidth='7' "
+        "markerHeight='7' orient='auto'><path d='M0,0 L8,4 L0,8 z' style='fill:#777;stroke:none'/>"
+        f"</marker></defs>\n{''.join(parts)}</svg>\n"
+    )
+
+
+def _collect(region: Region, heading: str, panels: list[_Panel]) -> None:
+    """The panel of a block, then those of the blocks in it."""
+    panel = _Panel(heading)
+    panels.append(panel)
+    used = {t for node in region.nodes for t in captured(node)} | set(region.results)
+    for i, tensor in enumerate(region.arguments):
+        if tensor in used:
+            vertex = _Vertex([f"argument {i}", _type(tensor)], "argument", f"argument {i}")
+            _add(panel, vertex, (), (tensor,))
+    for node in region.nodes:
+        if node.name == "constant" and node.results[0] not in used:
+            continue
+        reads = [t for t in dict.fromkeys(captured(node)) if t in panel.holders]
+        _add(panel, _vertex(node), reads, node.results)
+        for i, inner in enumerate(node.regions):
+            if node.name in ("while", "if", "case"):
+                label = ("condition", "body")[i] if node.name == "while" else f"branch {i}"
+                where = short_source_line(node.location)
+                _collect(inner, f"{node.name} {where}: {label}".replace(" :", ":"), panels)
+    for i, tensor in enumerate(region.results):
+        vertex = _Vertex([f"result {i}", _type(tensor)], "result", f"result {i}")
+        _add(panel, vertex, [t for t in (tensor,) if t in panel.holders], ())
+
+
+def _add(
+    panel: _Panel, vertex: _Vertex, reads: Sequence[Tensor], results: Sequence[Tensor]
+) -> None:
+    number = len(panel.vertices)
+    panel.vertices.append(vertex)
+    for tensor in reads:
+        panel.edges.setdefault((panel.holders[tensor], number), []).append(
+            f"{_type(tensor)}, {byte_text(bytes_of(tensor))}"
+        )
+    panel.holders.update((tensor, number) for tensor in results)
+
+
+def _vertex(node: Node) -> _Vertex:
+    types = ", ".join(_type(t) for t in node.results)
+    where = short_source_line(node.location)
+    if node.name == "constant":
+        return _Vertex(["constant", types], "constant", f"constant {types}")
+    if node.name in ("while", "if", "case"):
+        times = node.attributes.get(TRIP_COUNT)
+        head = node.name if times is None else f"{node.name}, {times} times"
+        return _Vertex([head, *_some(where)], "control", f"{head} {source_line(node.location)}")
+    cost = cost_of(node)
+    inside = node.regions[0].nodes if node.name == "fusion" else [node]
+    counts = Counter(n.name for n in inside if n.name != "constant")
+    ops = ", ".join(f"{count} {name}" for name, count in counts.most_common())
+    title = (
+        f"{cost.name} ({cost.kind}) {source_line(node.location)}\n{ops}\n"
+        f"reads {byte_text(cost.bytes_read)}, writes {byte_text(cost.bytes_written)}, "
+        f"{cost.flops} flops, {cost.transcendentals} transcendentals"
+    )
+    kind = cost.kind if cost.kind in _COLOURS else "loop"
+    return _Vertex([cost.name, types, *_some(where)], kind, title)
+
+
+def _draw(panel: _Panel, top: float, first: int) -> tuple[str, float, float]:
+    """(the panel's SVG, its width, its height); its boxes are numbered from `first`."""
+    lines = [[_cut(line) for line in vertex.lines] for vertex in panel.vertices]
+    boxes = [
+        Box(max(len(line) for line in texts) * LETTER + 14, len(texts) * LINE + 8)
+        for texts in lines
+    ]
+    placed = layout(boxes, list(panel.edges))
+    left, under = MARGIN, top + 30
+    parts = [f"<text class='h' x='{left}' y='{top + 14:.1f}'>{escape(panel.heading)}</text>\n"]
+    for ((a, b), tensors), route in zip(panel.edges.items(), placed.routes, strict=True):
+        parts.append(
+            f"<path class='e{first + a} e{first + b}' marker-end='url(#tip)' "
+            f"d='{_curve(route, left, under)}'><title>{escape('; '.join(tensors))}</title></path>\n"
+        )
+    for i, (vertex, box, (x, y)) in enumerate(
+        zip(panel.vertices, boxes, placed.corners, strict=True)
+    ):
+        parts.append(
+            f"<g class='n' data-n='{first + i}'><title>{escape(vertex.title)}</title>"
+            f"<rect x='{left + x:.1f}' y='{under + y:.1f}' width='{box.width:.1f}' "
+            f"height='{box.height:.1f}' fill='{_COLOURS[vertex.kind]}'/>"
+        )
+        parts += [
+            f"<text x='{left + x + 7:.1f}' y='{under + y + LINE * (k + 1):.1f}'>{escape(line)}</text>"
+            for k, line in enumerate(lines[i])
+        ]
+        parts.append("</g>\n")
+    return "".join(parts), placed.width, placed.height + 30
+
+
+def _curve(route: Sequence[tuple[float, float]], left: float, top: float) -> str:
+    """Smooth between rows, straight along the passages through them."""
+    points = [(left + x, top + y) for x, y in route]
+    text = [f"M{points[0][0]:.1f},{points[0][1]:.1f}"]
+    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+        middle = (y0 + y1) / 2
+        text.append(f"C{x0:.1f},{middle:.1f} {x1:.1f},{middle:.1f} {x1:.1f},{y1:.1f}")
+    return " ".join(text)
+
+
+def _type(tensor: Tensor) -> str:
+    return f"{tensor.type.name}[{','.join(map(str, tensor.shape))}]"
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+
+
+def _some(text: str) -> list[str]:
+    return [text] if text else []
+
+
+def _name(module: ir.Module) -> str:
+    attributes = module.operation.attributes
+    return str(attributes["sym_name"].value) if "sym_name" in attributes else "program"

@@ -1,0 +1,68 @@
+"""What the reports look at: a program just before fusion, after it, and as a host program."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from hlo import ir
+from hlo.driver.module_copy import copy_of
+from hlo.driver.pass_pipeline import Instrumentation, run_pipeline
+from hlo.driver.phases import Phase
+from hlo.driver.pipeline import passes_to
+from hlo.passes.fusion.fuse import Fuse
+from hlo.passes.fusion.groups import Edge
+from hlo.passes.hlo_to_host.program import HostProgram, entry_of, hlo_to_host
+from hlo.passes.hlo_to_loops.graph import Region, region_of
+
+
+@dataclass(frozen=True)
+class AnalysedProgram:
+    """A program's stages.
+
+    Attributes:
+        unfused, fused: the module before and after `fuse`.
+        edges: the decisions of `fuse`, with their reasons.
+        donate: arguments whose memory the caller lets results take over.
+    """
+
+    unfused: ir.Module
+    fused: ir.Module
+    edges: tuple[Edge, ...]
+    donate: tuple[int, ...] = ()
+
+    @property
+    def unfused_entry(self) -> Region:
+        """The entry's body before fusion."""
+        return region_of(entry_of(self.unfused).regions[0].blocks[0])
+
+    @property
+    def fused_entry(self) -> Region:
+        """The entry's body after fusion."""
+        return region_of(entry_of(self.fused).regions[0].blocks[0])
+
+    def host(self) -> HostProgram:
+        """The host program, without machine code."""
+        return hlo_to_host(self.fused, self.donate)
+
+
+def analyse(
+    program: ir.Module, donate: Sequence[int] = (), disabled: Collection[str] = ()
+) -> AnalysedProgram:
+    """Compiles a copy of a program up to fusion.
+
+    Args:
+        program: as `load_program` gives it.
+        donate: as the option of `hlo.compile`.
+        disabled: passes to leave out, as `hlo-opt --disable-pass` takes them.
+    """
+    unfused = copy_of(program)
+    watch = Instrumentation(verify_each=False, disabled=frozenset(disabled))
+    steps = passes_to(Phase.FUSED)
+    at = next(i for i, step in enumerate(steps) if isinstance(step, Fuse))
+    run_pipeline(unfused, steps[:at], watch)
+    fused, fuse = copy_of(unfused), steps[at]
+    fuses = isinstance(fuse, Fuse) and fuse.name not in watch.disabled
+    edges = fuse.decisions(unfused) if fuses else []
+    run_pipeline(fused, steps[at:], watch)
+    return AnalysedProgram(unfused, fused, tuple(edges), tuple(donate))
