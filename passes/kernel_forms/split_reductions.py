@@ -22,8 +22,8 @@ class SplitReductions(Pass):
 
     Requires: the core op set, static shapes.
     Guarantees: only reductions of one operand whose body is one commutative op that leaves the
-    initial value be are split; float sums are rounded in another order, as the specification
-    allows.
+    initial value be are split, and none of `enough_rows` contiguous rows, which are work for all
+    threads; float sums are rounded in another order, as the specification allows.
 
         %0 = hlo.reduce(%x) add, dimensions = [0] : tensor<16777216xf32> -> tensor<f32>
         ==>
@@ -35,6 +35,7 @@ class SplitReductions(Pass):
     pieces: int = 128
     smallest: int = 1 << 17
     largest_result: int = 2048
+    enough_rows: int = 64
 
     def run(self, module: ir.Module) -> bool:
         found: list[ir.Operation] = []
@@ -56,6 +57,9 @@ class SplitReductions(Pass):
         kept = math.prod(s for d, s in enumerate(shape) if d not in dims)
         if not dims or math.prod(shape) < self.smallest or kept > self.largest_result or 0 in shape:
             return False
+        innermost = dims == list(range(len(shape) - len(dims), len(shape)))
+        if innermost and kept >= self.enough_rows:
+            return False  # a kernel takes whole rows: they stay in the cache for what reads them next
         first = dims[0]
         run = 1  # reduced dimensions that follow the first one: split together with it
         while run < len(dims) and dims[run] == first + run:

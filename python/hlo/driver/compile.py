@@ -22,6 +22,12 @@ from hlo.driver.memory_report import MemoryAnalysis, memory_analysis
 from hlo.driver.module_copy import copy_of
 from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
+from hlo.driver.preconditions import (
+    check_addressable,
+    check_donated_exist,
+    check_options,
+    depth_as_error,
+)
 from hlo.driver.program_analysis import AnalysedProgram, analyse
 from hlo.driver.statistics import ProgramStatistics
 from hlo.executable import runtime
@@ -117,7 +123,7 @@ class Compiled:
 
     @cached_property
     def _analysed(self) -> AnalysedProgram:
-        return analyse(self._module, self._options.donate)
+        return analyse(self._module, self._options.donate, compiled=self._host)
 
     def explain(self) -> FusionReport:
         """Each fusion decision with its reason, the kernels, and the bytes they move."""
@@ -167,6 +173,11 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled:
     if target not in TARGETS:
         raise UnsupportedError(f"unknown target {target!r}; known targets: {', '.join(TARGETS)}")
     chosen = _chosen(options)
+    with depth_as_error():
+        return _compile(program, chosen)
+
+
+def _compile(program: object, chosen: Options) -> Compiled:
     watch = Stopwatch()
     with watch.stage("import"):
         original = load_program(program)
@@ -178,6 +189,8 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled:
             ir.verify(module)
     with watch.stage("hlo-to-host"):
         host = hlo_to_host(module, chosen.donate)
+        check_donated_exist(chosen.donate, len(host.argument_types))
+        check_addressable(host.argument_types, host.result_types)
     with watch.stage("memory"):
         placed = ir.parse_module(host.text, module.context)
         Deallocate().run(placed)
@@ -199,6 +212,7 @@ def _chosen(options: dict[str, Any]) -> Options:
     unknown = [name for name in options if name not in known]
     if unknown:
         raise CompileError(f"unknown option {unknown[0]!r}; the options are: {', '.join(known)}")
+    check_options(options)
     defaults = knobs.current()
     options.setdefault("threads", defaults.threads)
     options.setdefault("verify", defaults.verify_each)

@@ -8,6 +8,7 @@ from typing import Any
 
 from hlo.driver.byte_text import byte_text
 from hlo.driver.cost_report import CostAnalysis, cost_analysis
+from hlo.driver.memory_report import copies_of
 from hlo.driver.program_analysis import AnalysedProgram
 from hlo.driver.source_lines import at_source, source_line
 from hlo.passes.cost.kernel_cost import floor_bytes
@@ -36,12 +37,14 @@ class Traffic:
 
     Attributes:
         unfused: if every op were a kernel that reads its operands and writes its results.
-        fused: of the kernels the program has.
+        fused: of the kernels the program has, and of the copies between them.
+        copied: the part of `fused` that copies move; those in loops count once.
         floor: of the inputs and results alone: no program that computes this moves less.
     """
 
     unfused: int
     fused: int
+    copied: int
     floor: int
 
     @property
@@ -77,6 +80,7 @@ class FusionReport:
             "traffic": {
                 "unfused": self.traffic.unfused,
                 "fused": self.traffic.fused,
+                "copied": self.traffic.copied,
                 "floor": self.traffic.floor,
             },
         }
@@ -107,7 +111,7 @@ class FusionReport:
         t = self.traffic
         return (
             f"traffic unfused: {t.unfused} bytes ({byte_text(t.unfused)})\n"
-            f"traffic fused: {t.fused} bytes ({byte_text(t.fused)})\n"
+            f"traffic fused: {t.fused} bytes ({byte_text(t.fused)}), of copies: {t.copied}\n"
             f"traffic floor: {t.floor} bytes ({byte_text(t.floor)})\n"
             f"fused above floor: {100 * t.above_floor:.2f}%\n"
         )
@@ -116,6 +120,7 @@ class FusionReport:
 def explain(program: AnalysedProgram) -> FusionReport:
     """The fusion report of a program."""
     unfused, cost = program.unfused_entry, cost_analysis(program.fused_entry)
+    copied = 2 * sum(copy.bytes for copy in copies_of(program.host, program.fused))
     return FusionReport(
         edges=tuple(
             EdgeReport(
@@ -131,7 +136,8 @@ def explain(program: AnalysedProgram) -> FusionReport:
         cost=cost,
         traffic=Traffic(
             unfused=cost_analysis(unfused).bytes_accessed,
-            fused=cost.bytes_accessed,
+            fused=cost.bytes_accessed + copied,
+            copied=copied,
             floor=floor_bytes(unfused),
         ),
     )

@@ -246,7 +246,7 @@ def memory_analysis(
     program = ir.parse_module(host.text, fused.context, GENERATED)
     Deallocate().run(program)
     steps = list(_operations(program.operation))[1:]
-    arguments, results = _entry_buffers(host, fused)
+    arguments, results = _entry_buffers(host)
     names = _names(program, [b.name for b in (*arguments, *results)])
     copies = tuple(_copies(steps, names))
     labels = tuple(_label(op) for op in steps)
@@ -263,6 +263,15 @@ def memory_analysis(
         constant_bytes=sum(constant.nbytes for constant in host.constants),
         reuse=reuse,
     )
+
+
+def copies_of(host: HostProgram, fused: ir.Module) -> tuple[CopyReport, ...]:
+    """The copies a host program makes; arguments as for `memory_analysis`."""
+    program = ir.parse_module(host.text, fused.context, GENERATED)
+    Deallocate().run(program)
+    steps = list(_operations(program.operation))[1:]
+    arguments, results = _entry_buffers(host)
+    return tuple(_copies(steps, _names(program, [b.name for b in (*arguments, *results)])))
 
 
 def _operations(op: ir.Operation) -> Iterator[ir.Operation]:
@@ -282,7 +291,7 @@ def _label(op: ir.Operation) -> str:
 
 
 def _entry_buffers(
-    host: HostProgram, fused: ir.Module
+    host: HostProgram,
 ) -> tuple[tuple[EntryBuffer, ...], tuple[EntryBuffer, ...]]:
     taken = {argument: result for result, argument in host.donated.items()}
     arguments = tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from hlo import ir
 from hlo.driver.module_copy import copy_of
@@ -24,12 +25,14 @@ class AnalysedProgram:
         unfused, fused: the module before and after `fuse`.
         edges: the decisions of `fuse`, with their reasons.
         donate: arguments whose memory the caller lets results take over.
+        compiled: the host program, where it is known.
     """
 
     unfused: ir.Module
     fused: ir.Module
     edges: tuple[Edge, ...]
     donate: tuple[int, ...] = ()
+    compiled: HostProgram | None = None
 
     @property
     def unfused_entry(self) -> Region:
@@ -41,13 +44,17 @@ class AnalysedProgram:
         """The entry's body after fusion."""
         return region_of(entry_of(self.fused).regions[0].blocks[0])
 
+    @cached_property
     def host(self) -> HostProgram:
         """The host program, without machine code."""
-        return hlo_to_host(self.fused, self.donate)
+        return self.compiled or hlo_to_host(self.fused, self.donate)
 
 
 def analyse(
-    program: ir.Module, donate: Sequence[int] = (), disabled: Collection[str] = ()
+    program: ir.Module,
+    donate: Sequence[int] = (),
+    disabled: Collection[str] = (),
+    compiled: HostProgram | None = None,
 ) -> AnalysedProgram:
     """Compiles a copy of a program up to fusion.
 
@@ -55,6 +62,7 @@ def analyse(
         program: as `load_program` gives it.
         donate: as the option of `hlo.compile`.
         disabled: passes to leave out, as `hlo-opt --disable-pass` takes them.
+        compiled: the host program, if the program was compiled already.
     """
     unfused = copy_of(program)
     watch = Instrumentation(verify_each=False, disabled=frozenset(disabled))
@@ -65,4 +73,4 @@ def analyse(
     fuses = isinstance(fuse, Fuse) and fuse.name not in watch.disabled
     edges = fuse.decisions(unfused) if fuses else []
     run_pipeline(fused, steps[at:], watch)
-    return AnalysedProgram(unfused, fused, tuple(edges), tuple(donate))
+    return AnalysedProgram(unfused, fused, tuple(edges), tuple(donate), compiled)
