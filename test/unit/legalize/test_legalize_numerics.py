@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (ops are easier to read on one line)
 """Derived ops compute after legalization what they mean before it."""
 
 from __future__ import annotations

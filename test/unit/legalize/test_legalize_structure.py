@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (ops are easier to read on one line)
 """Calls, tuples, tokens, custom calls, collectives: what surrounds the values."""
 
 from __future__ import annotations

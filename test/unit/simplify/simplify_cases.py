@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (ops are easier to read on one line)
 """Programs before and after simplification, compared by the reference evaluator on special values."""
 
 from __future__ import annotations

@@ -1,0 +1,22 @@
+// A carry that the body returns as it got it is no carry.
+// RUN: hlo-opt --forward-carries %s | FileCheck %s
+
+// CHECK-LABEL: func.func @main
+// CHECK: %{{.*}}:2 = hlo.while
+func.func @main(%x: tensor<3xf32>, %w: tensor<3xf32>) -> tensor<3xf32> {
+  %c0 = hlo.constant dense<0> : tensor<i32>
+  %0:3 = "hlo.while"(%c0, %x, %w) ({
+  ^bb0(%i: tensor<i32>, %a: tensor<3xf32>, %b: tensor<3xf32>):
+    %n = hlo.constant dense<100> : tensor<i32>
+    %1 = hlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    hlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%i: tensor<i32>, %a: tensor<3xf32>, %b: tensor<3xf32>):
+    %s = hlo.constant dense<3> : tensor<i32>
+    %1 = hlo.add %i, %s : tensor<i32>
+    %2 = hlo.exponential %w : tensor<3xf32>
+    %3 = hlo.multiply %a, %2 : tensor<3xf32>
+    hlo.return %1, %3, %b : tensor<i32>, tensor<3xf32>, tensor<3xf32>
+  }) : (tensor<i32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<i32>, tensor<3xf32>, tensor<3xf32>)
+  return %0#1 : tensor<3xf32>
+}
