@@ -11,6 +11,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 import numpy as np
 
 from hlo.diagnostics import ArgumentError
+from hlo.frontend.dtypes import canonical_dtype
 from hlo.frontend.lowering import (
     abstract_results,
     aval_of,
@@ -38,7 +39,7 @@ class _Call:
     def __init__(
         self,
         leaves: list[Any],
-        types: tuple[tuple[Any, Any], ...],
+        types: tuple[tuple[Any, Any] | None, ...],
         in_tree: TreeDef,
         statics: tuple[tuple[int | str, Any], ...],
     ) -> None:
@@ -51,7 +52,7 @@ class _Call:
     @property
     def avals(self) -> list[ShapeDtype]:
         """Shape and dtype of the arrays."""
-        return [ShapeDtype(shape, dtype) for shape, dtype in self.types]
+        return [ShapeDtype(*type_) for type_ in self.types if type_ is not None]
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
@@ -164,6 +165,8 @@ class JitFunction(Generic[P, R]):
         try:
             types = tuple([(leaf.shape, leaf.dtype) for leaf in leaves])
         except AttributeError:
+            types = tuple([_type_of(leaf) for leaf in leaves])
+        if None in types:
             labels = self._labels(in_tree, statics)
             avals = [aval_of(leaf, label) for leaf, label in zip(leaves, labels, strict=True)]
             types = tuple((aval.shape, aval.dtype) for aval in avals)
@@ -227,6 +230,17 @@ class JitFunction(Generic[P, R]):
             function_name(self._function),
             self._labels(call.in_tree, call.statics),
         )
+
+
+_NUMBERS = {kind: ((), canonical_dtype(kind)) for kind in (bool, int, float, complex)}
+
+
+def _type_of(leaf: Any) -> tuple[Any, Any] | None:
+    """Shape and dtype of an array or number; None for what may not be one."""
+    found = _NUMBERS.get(type(leaf))
+    if found is None and hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
+        return leaf.shape, leaf.dtype
+    return found
 
 
 def _check_static(where: int | str, value: Any) -> None:
