@@ -6,9 +6,8 @@
 namespace hlo::runtime::lapack {
 
 inline double cube(int64_t n) { return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n); }
-inline char flipped(char uplo) { return uplo == 'L' ? 'U' : 'L'; }
 
-/// op(A) X = B or X op(A) = B. Row-major memory is the transposed problem: the other side and triangle, and no copies.
+/// op(A) X = B or X op(A) = B.
 template <typename T> class TriangularSolve : public Problem {
 public:
   explicit TriangularSolve(const Call &call) : call(call), routine("trsm") {
@@ -17,56 +16,47 @@ public:
     side = static_cast<char>(call.attributes[1]);
     trans = static_cast<char>(call.attributes[2]);
     uplo = static_cast<char>(call.attributes[3]);
-    const Tensor &b = call.results[0];
-    m = fortran(b.rows());
-    n = fortran(b.columns());
-    lda = leading(call.operands[0].rows());
-    if (!call.columnMajor) {
-      side = side == 'L' ? 'R' : 'L';
-      uplo = flipped(uplo);
-      std::swap(m, n);
-    }
-    batch = b.size() == 0 ? 0 : b.batch(2);
-    flops = static_cast<double>(m) * n * lda;
+    order = fortran(call.operands[0].rows());
+    m = fortran(call.results[0].rows());
+    n = fortran(call.results[0].columns());
+    batch = call.results[0].size() == 0 ? 0 : call.results[0].batch(2);
+    flops = static_cast<double>(m) * n * order;
   }
 
-  void solve(int64_t item, Scratch &) const override {
-    const T *from = call.matrixOf<T>(call.operands[1], item);
-    T *b = call.matrixOf<T>(call.results[0], item);
-    if (from != b)
-      std::copy_n(from, static_cast<int64_t>(m) * n, b);
+  void solve(int64_t item, Scratch &scratch) const override {
+    T *a = scratch.get<T>(static_cast<int64_t>(order) * order);
+    T *b = scratch.get<T>(static_cast<int64_t>(m) * n);
+    call.load(call.operands[0], item, a);
+    call.load(call.operands[1], item, b);
     const T one(1);
-    const int ldb = leading(m);
-    routine(&side, &uplo, &trans, &diag, &m, &n, &one, call.matrixOf<T>(call.operands[0], item), &lda, b, &ldb);
+    const int lda = leading(order), ldb = leading(m);
+    routine(&side, &uplo, &trans, &diag, &m, &n, &one, a, &lda, b, &ldb);
+    call.store(call.results[0], item, b);
   }
 
 private:
   const Call &call;
   const Routine<T> routine;
   char diag, side, trans, uplo;
-  int m, n, lda;
+  int order, m, n;
 };
 
-/// A row-major lower factor is a column-major upper one of the conjugate matrix: no copies.
 template <typename T> class Cholesky : public Problem {
 public:
   explicit Cholesky(const Call &call) : call(call), routine("potrf") {
     call.expect({2}, {2, 0});
     uplo = static_cast<char>(call.attributes[0]);
-    if (!call.columnMajor)
-      uplo = flipped(uplo);
     n = fortran(call.results[0].rows());
     batch = call.results[0].batch(2);
     flops = cube(n) / 3;
   }
 
-  void solve(int64_t item, Scratch &) const override {
-    const T *from = call.matrixOf<T>(call.operands[0], item);
-    T *a = call.matrixOf<T>(call.results[0], item);
-    if (from != a)
-      std::copy_n(from, static_cast<int64_t>(n) * n, a);
+  void solve(int64_t item, Scratch &scratch) const override {
+    T *a = scratch.get<T>(static_cast<int64_t>(n) * n);
+    call.load(call.operands[0], item, a);
     const int lda = leading(n);
     routine(&uplo, &n, a, &lda, &call.info(1, item));
+    call.store(call.results[0], item, a);
   }
 
 private:
