@@ -42,10 +42,13 @@ class FlattenTuples(Pass):
         changed = False
         for function in functions(module).values():
             changed |= _flatten_signature(function)
-        for call in operations_named(module, {"hlo.custom_call"}):
-            changed |= _flatten_custom_call(call)
-        changed |= _resolve_elements(module)
-        return changed
+        found = operations_named(module, {"hlo.custom_call", "hlo.tuple", "hlo.get_tuple_element"})
+        if not found:
+            return changed
+        for op in found:
+            if op.name == "hlo.custom_call":
+                changed |= _flatten_custom_call(op)
+        return _resolve_elements(module) or changed
 
 
 def _is_tuple(kind: ir.Type) -> bool:

@@ -19,6 +19,7 @@ from hlo.passes.rewrite.walk import (
     body_of,
     functions,
     operations,
+    operations_named,
     terminator_of,
     unsupported,
 )
@@ -47,10 +48,11 @@ class RemoveTokens(Pass):
 
     def run(self, module: ir.Module) -> bool:
         """Drops uses from the outside in, then what made them."""
+        for op in operations_named(module, _COMMUNICATION):
+            raise unsupported(op, _COMMUNICATION[op.name])
+        if not _holds_tokens(module):
+            return False
         ops = operations(module)
-        for op in ops:
-            if op.name in _COMMUNICATION:
-                raise unsupported(op, _COMMUNICATION[op.name])
         changed = False
         for op in ops:
             if _has_tokens(op) and op.name not in _SOURCES:
@@ -59,6 +61,14 @@ class RemoveTokens(Pass):
         for function in functions(module).values():
             changed |= _drop_from_signature(function)
         return _erase_sources(module) or changed
+
+
+def _holds_tokens(module: ir.Module) -> bool:
+    """Looks where tokens come from: arguments, ops that make them, custom calls."""
+    sources = operations_named(module, _SOURCES | {"hlo.custom_call"})
+    if any(op.name in _SOURCES or _has_tokens(op) for op in sources):
+        return True
+    return any(_tokens(list(body_of(f).arguments)) for f in functions(module).values())
 
 
 def _tokens(values: Sequence[ir.Value]) -> list[int]:

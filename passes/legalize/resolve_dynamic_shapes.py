@@ -12,7 +12,14 @@ from hlo.passes.rewrite.elementwise import ELEMENTWISE
 from hlo.passes.rewrite.known_values import known_integers
 from hlo.passes.rewrite.signature import update_function_type
 from hlo.passes.rewrite.tensor_types import element_of, shape_of
-from hlo.passes.rewrite.walk import functions, operations, replace, terminator_of, unsupported
+from hlo.passes.rewrite.walk import (
+    functions,
+    operations,
+    operations_named,
+    replace,
+    terminator_of,
+    unsupported,
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,10 @@ class ResolveDynamicShapes(Pass):
 
     def run(self, module: ir.Module) -> bool:
         """In program order, so that operands are static when an op is reached."""
+        if not operations_named(module, _RULES):
+            return (
+                False  # dynamic shapes come from these, or from arguments, which stay as they are
+            )
         changed = False
         for op in operations(module):
             rule = _RULES.get(op.name)

@@ -62,16 +62,18 @@ class VerifyLegalized(Pass):
 
     def run(self, module: ir.Module) -> bool:
         """Raises for the first op that is left over."""
+        checked: set[ir.Type] = set()
         for op in operations(module):
             if op.name not in LEGAL_OPS:
                 raise unsupported(op, "cannot be compiled for the CPU")
             if op.name == "hlo.custom_call":
                 _check_target(op)
-            for result in op.results:
-                _check_type(op, result.type)
-            if op.name == "func.func":
-                for argument in op.regions[0].blocks[0].arguments:
-                    _check_type(op, argument.type)
+            values = op.regions[0].blocks[0].arguments if op.name == "func.func" else op.results
+            for value in values:
+                kind = value.type
+                if kind not in checked:
+                    _check_type(op, kind)
+                    checked.add(kind)
         return False
 
 
