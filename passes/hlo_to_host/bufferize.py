@@ -9,6 +9,7 @@ or scatter writes only what it changes. Where two needs overlap a copy is made, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, free_t
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 
+_PLACE = re.compile(r'"(?:[^"\\]|\\.)*":\d+:\d+')  # the innermost comes first in MLIR's text
 LARGEST_STORED_SPLAT = 16  # elements
 
 
@@ -485,5 +487,6 @@ def label_of(node: Node) -> str:
 
 
 def location_of(node: Node) -> str:
-    location = node.location
-    return "" if location == "loc(unknown)" or location.startswith("loc(callsite") else location
+    """The innermost place in the user's source, as the text of an MLIR location; empty if unknown."""
+    place = _PLACE.search(node.location)
+    return "" if place is None else f"loc({place.group()})"

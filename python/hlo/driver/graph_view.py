@@ -58,9 +58,16 @@ class _Vertex:
 
 @dataclass
 class _Panel:
-    """A block of the program: the entry, or a region of a loop or conditional."""
+    """A block of the program: the entry, or a region of a loop or conditional.
+
+    Attributes:
+        leaves: arguments and constants, drawn again beside each reader: no edge crosses the picture
+            for them.
+        holders: the box that each other value comes from.
+    """
 
     heading: str
+    leaves: dict[Tensor, _Vertex] = field(default_factory=dict[Tensor, _Vertex])
     vertices: list[_Vertex] = field(default_factory=list[_Vertex])
     edges: dict[tuple[int, int], list[str]] = field(
         default_factory=dict[tuple[int, int], list[str]]
@@ -111,13 +118,13 @@ def _collect(region: Region, heading: str, panels: list[_Panel]) -> None:
     used = {t for node in region.nodes for t in captured(node)} | set(region.results)
     for i, tensor in enumerate(region.arguments):
         if tensor in used:
-            vertex = _Vertex([f"argument {i}", _type(tensor)], "argument", f"argument {i}")
-            _add(panel, vertex, (), (tensor,))
+            title = f"argument {i}: {_type(tensor)}, {byte_text(bytes_of(tensor))}"
+            panel.leaves[tensor] = _Vertex([f"argument {i}", _type(tensor)], "argument", title)
     for node in region.nodes:
-        if node.name == "constant" and node.results[0] not in used:
+        if node.name == "constant":
+            panel.leaves[node.results[0]] = _vertex(node)
             continue
-        reads = [t for t in dict.fromkeys(captured(node)) if t in panel.holders]
-        _add(panel, _vertex(node), reads, node.results)
+        _add(panel, _vertex(node), list(dict.fromkeys(captured(node))), node.results)
         for i, inner in enumerate(node.regions):
             if node.name in ("while", "if", "case"):
                 label = ("condition", "body")[i] if node.name == "while" else f"branch {i}"
@@ -125,16 +132,24 @@ def _collect(region: Region, heading: str, panels: list[_Panel]) -> None:
                 _collect(inner, f"{node.name} {where}: {label}".replace(" :", ":"), panels)
     for i, tensor in enumerate(region.results):
         vertex = _Vertex([f"result {i}", _type(tensor)], "result", f"result {i}")
-        _add(panel, vertex, [t for t in (tensor,) if t in panel.holders], ())
+        _add(panel, vertex, (tensor,), ())
 
 
 def _add(
     panel: _Panel, vertex: _Vertex, reads: Sequence[Tensor], results: Sequence[Tensor]
 ) -> None:
+    """Adds a box; what it reads from around the panel's block gets no edge."""
+    sources: list[tuple[Tensor, int]] = []
+    for tensor in reads:
+        if tensor in panel.leaves:
+            sources.append((tensor, len(panel.vertices)))
+            panel.vertices.append(panel.leaves[tensor])
+        elif tensor in panel.holders:
+            sources.append((tensor, panel.holders[tensor]))
     number = len(panel.vertices)
     panel.vertices.append(vertex)
-    for tensor in reads:
-        panel.edges.setdefault((panel.holders[tensor], number), []).append(
+    for tensor, source in sources:
+        panel.edges.setdefault((source, number), []).append(
             f"{_type(tensor)}, {byte_text(bytes_of(tensor))}"
         )
     panel.holders.update((tensor, number) for tensor in results)
