@@ -12,6 +12,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from hlo.diagnostics import MissingExtraError, ParseError, UnsupportedError, VerificationError
+from hlo.ir.literals import check_literals
+from hlo.ir.nesting import check_nesting
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -88,6 +90,9 @@ def parse(program: str | bytes, source_name: str, context: Any) -> Any:
     ir, _, stablehlo, _, _ = _dialects()
     if isinstance(program, bytes) and is_portable_artifact(program):
         return _deserialized(program, context, stablehlo, ir)
+    if isinstance(program, str):
+        check_nesting(program, source_name)
+        check_literals(program.encode(), source_name)
     try:
         return ir.Module.parse(program, context=context).operation
     except (ir.MLIRError, ValueError) as error:

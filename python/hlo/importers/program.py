@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from pathlib import Path
@@ -16,9 +15,6 @@ from hlo.importers.stablehlo import import_stablehlo
 _BYTECODE_MAGIC = b"ML\xefR"
 # Names of dialects are entries of the bytecode's table of strings, each ended by a zero byte.
 _FOREIGN_DIALECT = re.compile(rb"(?<![\w.])(?:stablehlo|chlo|vhlo|vhlo_v1)\x00")
-# MLIR's parser ends the process on a literal past the largest double if the type has no infinity.
-_WITHOUT_INFINITY = re.compile(r"f4E2M1FN|f6E2M3FN|f6E3M2FN")
-_LONG_EXPONENT = re.compile(r"\d\.\d*[eE]\+?\d{3,}")
 _OWN_DIALECT = re.compile(rb"(?<![\w.])hlo\x00")
 
 
@@ -92,19 +88,6 @@ def _load_bytes(data: bytes, context: ir.Context | None, source_name: str) -> ir
 
 
 def _load_text(text: str, context: ir.Context | None, source_name: str) -> ir.Module:
-    _check_literals(text, source_name)
     if dialect_prefix.mentions_stablehlo(text):
         return import_stablehlo(text, context=context, source_name=source_name)
     return ir.parse_module(text, context, source_name)
-
-
-def _check_literals(text: str, source_name: str) -> None:
-    if _WITHOUT_INFINITY.search(text) is None:
-        return
-    for literal in _LONG_EXPONENT.finditer(text):
-        if math.isinf(float(literal.group())):
-            line = text.count("\n", 0, literal.start()) + 1
-            raise ParseError(
-                f"the literal {literal.group()} is larger than any 64-bit floating point number",
-                location=f"{source_name}:{line}",
-            )

@@ -10,9 +10,12 @@ from mlir import ir
 
 from hlo.diagnostics import CompileError, ParseError, VerificationError
 from hlo.ir.context import make_context
+from hlo.ir.literals import check_literals
+from hlo.ir.nesting import check_nesting
 from hlo_native import _dialect
 
 _Report: TypeAlias = tuple[str, str, str]
+_BYTECODE_MAGIC = b"ML\xefR"
 _NAMED = re.compile(r"'(?P<op>[\w.$-]+)' op (?P<message>.*)", re.DOTALL)
 
 
@@ -32,6 +35,9 @@ def parse_module(
     """
     context = context or make_context()
     source = text.encode() if isinstance(text, str) else bytes(text)
+    if not source.startswith(_BYTECODE_MAGIC):
+        check_nesting(source, source_name)
+        check_literals(source, source_name)
     module, reports = _dialect.parse_module(context, source, source_name)
     if module is None:
         raise _error(ParseError, reports, "not a well-formed program")

@@ -179,6 +179,11 @@ def test_shardy_annotations_are_taken_out() -> None:
             ParseError,
         ),
         ("func.func @f() { %0 = hlo.constant dense<1.0e+400> : tensor<f4E2M1FN> }", ParseError),
+        ('func.func @f() { %0 = hlo.constant dense<[1, "x"]> : tensor<2xi64> }', ParseError),
+        (
+            'func.func @f() { %0 = stablehlo.constant dense<[[1], ["x"]]> : tensor<2x1xi64> }',
+            ParseError,
+        ),
         (
             "func.func @main(%a: tensor<2xf32>, %b: tensor<3xf32>) -> tensor<2xf32> {\n"
             '  %0 = "stablehlo.add"(%a, %b) : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xf32>\n'
