@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeVar
 
 from hlo.frontend.errors import TreeError
@@ -24,9 +23,8 @@ class _NodeKind(NamedTuple):
     labels: Callable[[Any, int], Sequence[str]]
 
 
-@dataclass(frozen=True, eq=False)
 class TreeDef:
-    """The structure of a pytree: its nodes without its leaves.
+    """The structure of a pytree: its nodes without its leaves. Immutable.
 
     Attributes:
         node_type: the container's type; None for a leaf.
@@ -35,15 +33,20 @@ class TreeDef:
         num_leaves: leaves below this node.
     """
 
-    node_type: type | None
-    data: Any
-    children: tuple[TreeDef, ...]
-    num_leaves: int
-    _hash: int = field(init=False, repr=False)
+    # One is made for each container of each call of a compiled function: a plain class is quickest.
+    __slots__ = ("_hash", "children", "data", "node_type", "num_leaves")
 
-    def __post_init__(self) -> None:
-        data = self.data if isinstance(self.data, Hashable) else None
-        object.__setattr__(self, "_hash", hash((self.node_type, data, self.children)))
+    def __init__(
+        self, node_type: type | None, data: Any, children: tuple[TreeDef, ...], num_leaves: int
+    ) -> None:
+        self.node_type = node_type
+        self.data = data
+        self.children = children
+        self.num_leaves = num_leaves
+        try:
+            self._hash = hash((node_type, data, children))
+        except TypeError:  # data that cannot be hashed is still compared
+            self._hash = hash((node_type, children))
 
     def __hash__(self) -> int:
         return self._hash
@@ -185,6 +188,7 @@ def _node_kind(node_type: type) -> _NodeKind | None:
     elif dataclasses.is_dataclass(node_type):
         found = _dataclass_kind(node_type)
     else:
+        _LEAF_TYPES.add(node_type)
         return None
     _NODES[node_type] = found
     return found
