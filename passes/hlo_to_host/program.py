@@ -91,13 +91,17 @@ def hlo_to_host(module: ir.Module, donated: Sequence[int] = ()) -> HostProgram:
 
 def entry_of(module: ir.Module) -> ir.Operation:
     """The function `main` or the only public one; raises UnsupportedError if there is none."""
-    functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
+    functions = [
+        op.operation
+        for op in module.body.operations
+        if op.operation.name == "func.func" and op.operation.regions[0].blocks
+    ]
     for function in functions:
         if function.attributes["sym_name"].value == "main":
             return function
     if len(functions) == 1:
         return functions[0]
-    raise UnsupportedError("the module has no function @main to compile")
+    raise UnsupportedError("the module has no function @main with a body to compile")
 
 
 def _aliases(function: ir.Operation, region: Any, donated: Sequence[int]) -> dict[int, int]:

@@ -1,0 +1,91 @@
+"""What `compile` checks before it starts, so that nobody meets it as a crash later."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from hlo import ir
+from hlo.diagnostics import CompileError, UnsupportedError
+
+_MOST_BYTES = 2**63 - 1
+_FLAGS = ("reuse", "verify")
+_Type = tuple[tuple[int, ...], str]
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Checks the values of options by themselves.
+
+    Raises:
+        CompileError: one has a value it cannot have.
+    """
+    for name in _FLAGS:
+        if name in options and not isinstance(options[name], bool):
+            raise CompileError(f"option {name}: expected True or False, found {options[name]!r}")
+    if "threads" in options and _index(options["threads"]) is None:
+        raise CompileError(
+            "option threads: expected a number of threads, or 0 for all processors, found "
+            f"{options['threads']!r}"
+        )
+    if "donate" in options:
+        _check_donated(options["donate"])
+
+
+def _check_donated(donate: object) -> None:
+    wrong = CompileError(f"option donate: expected distinct indices of arguments, found {donate!r}")
+    if not isinstance(donate, Sequence) or isinstance(donate, str | bytes):
+        raise wrong
+    indices = [_index(index) for index in donate]
+    if None in indices or len(set(indices)) < len(indices):
+        raise wrong
+
+
+def check_donated_exist(donate: Sequence[int], arguments: int) -> None:
+    """Checks that donated arguments are arguments of the program."""
+    if any(index >= arguments for index in donate):
+        raise CompileError(
+            f"option donate: expected indices below {arguments}, the number of arguments, "
+            f"found {tuple(donate)}"
+        )
+
+
+def check_addressable(arguments: Sequence[_Type], results: Sequence[_Type]) -> None:
+    """Checks that an address can be given to every byte of every argument and result.
+
+    Raises:
+        UnsupportedError: an array is too large for any memory.
+    """
+    for role, types in (("argument", arguments), ("result", results)):
+        for i, (shape, name) in enumerate(types):
+            size = math.prod(shape) * ir.types.to_dtype(name).itemsize
+            if size > _MOST_BYTES:
+                raise UnsupportedError(
+                    f"{role} {i} of shape {list(shape)} and type {name} has {size} bytes; an array "
+                    f"has at most {_MOST_BYTES}"
+                )
+
+
+@contextmanager
+def depth_as_error() -> Iterator[None]:
+    """Turns a program nested too deep for the passes into an error that says so."""
+    try:
+        yield
+    except RecursionError as error:
+        raise UnsupportedError(
+            "regions or calls nest too deep to compile; make the program flatter, or raise "
+            "Python's recursion limit (sys.setrecursionlimit)"
+        ) from error
+
+
+def _index(value: object) -> int | None:
+    """A count or index as an integer; None when it is none."""
+    if isinstance(value, bool):
+        return None
+    try:
+        index = operator.index(value)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        return None
+    return index if index >= 0 else None
