@@ -60,11 +60,11 @@ def expand(module: ir.Module, table: Mapping[str, Expansion]) -> bool:
 
 
 def functions(module: ir.Module) -> dict[str, ir.Operation]:
-    """The functions of a module by name, in order."""
+    """The functions of a module by name, in order; declarations without a body are none."""
     return {
         ir.attributes.string(op, "sym_name"): op.operation
         for op in module.body.operations
-        if op.operation.name == "func.func"
+        if op.operation.name == "func.func" and op.operation.regions[0].blocks
     }
 
 

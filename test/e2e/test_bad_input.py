@@ -61,6 +61,15 @@ MALFORMED = {
     "two functions of a name": (ADD + ADD, "main"),
     "no main": (ADD.replace("@main", "@f") + ADD.replace("@main", "@g"), "main"),
     "a declaration alone": ("func.func private @main(tensor<f32>) -> tensor<f32>", ""),
+    "a call of a declaration": (
+        "func.func private @f(tensor<4xf32>) -> tensor<4xf32>\n" + ADD.replace(
+            "return %0", "%1 = call @f(%0) : (tensor<4xf32>) -> tensor<4xf32>\n  return %1"
+        ),
+        "@f",
+    ),
+    "branches between blocks": (
+        main("cf.br ^next\n^next:\n  return %x : tensor<4xf32>"), "block"
+    ),
     "a call of nothing": (
         main("%0 = call @nothing(%x) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>"),
         "nothing",

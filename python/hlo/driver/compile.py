@@ -25,6 +25,7 @@ from hlo.driver.pipeline import passes_to
 from hlo.driver.preconditions import (
     check_addressable,
     check_donated_exist,
+    check_functions,
     check_options,
     depth_as_error,
 )
@@ -181,6 +182,7 @@ def _compile(program: object, chosen: Options) -> Compiled:
     watch = Stopwatch()
     with watch.stage("import"):
         original = load_program(program)
+        check_functions(original)
         module = copy_of(original)
     for element in passes_to(Phase.FUSED):
         with watch.stage(element.name):

@@ -10,6 +10,7 @@ from typing import Any
 
 from hlo import ir
 from hlo.diagnostics import CompileError, UnsupportedError
+from hlo.passes.hlo_to_host.program import entry_of
 
 _MOST_BYTES = 2**63 - 1
 _FLAGS = ("reuse", "verify")
@@ -66,6 +67,24 @@ def check_addressable(arguments: Sequence[_Type], results: Sequence[_Type]) -> N
                     f"{role} {i} of shape {list(shape)} and type {name} has {size} bytes; an array "
                     f"has at most {_MOST_BYTES}"
                 )
+
+
+def check_functions(module: ir.Module) -> None:
+    """Checks that there is an entry to compile, and that control flow is structured.
+
+    Raises:
+        UnsupportedError: it is not so.
+    """
+    entry_of(module)
+    for op in module.body.operations:
+        function = op.operation
+        if function.name == "func.func" and len(function.regions[0].blocks) > 1:
+            raise UnsupportedError(
+                "expected a function of one block, found branches between blocks; use hlo.if, "
+                "hlo.case or hlo.while",
+                op="func.func",
+                location=str(function.location),
+            )
 
 
 @contextmanager
