@@ -115,7 +115,7 @@ def dynamic_update_slice(operand: Array, update: Array, *start_indices: Array) -
     """`operand` with `update` written at scalar start indices, clamped so that it lies within."""
     starts = _clamped_starts(operand.shape, start_indices, update.shape)
     window = zip(starts, update.shape, strict=True)
-    result = operand.copy()
+    result = np.array(operand)
     result[tuple(slice(start, start + size) for start, size in window)] = update
     return result
 

@@ -86,7 +86,8 @@ CASES: dict[str, str] = {
         while_of("a=%x b=%y", op("%s", "add", "%a", "%b"), "%s, %b"), "%w#1 %w#2"
     ),
     "a carry that takes an invariant": main(
-        while_of("a=%x b=%y", op("%s", "add", "%a", "%b"), "%b, %b") + op("%z", "add", "%w#1", "%y"),
+        while_of("a=%x b=%y", op("%s", "add", "%a", "%b"), "%b, %b")
+        + op("%z", "add", "%w#1", "%y"),
         "%z %w#2",
     ),
     "the start of a carry is captured": main(

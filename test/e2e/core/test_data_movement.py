@@ -1,4 +1,4 @@
-"""Slices, pads, concatenations, reversals, gathers and dynamic slices, alone and in fused chains."""
+"""Slices, pads, concatenations, reversals, gathers, dynamic slices: alone and in fused chains."""
 
 from __future__ import annotations
 
@@ -125,11 +125,13 @@ def test_gathers(kind: str, index: str) -> None:
     pairs = p.argument(np.asarray([[0, 0], [8, 19], [3, 4], [100, 3]], sample((), index).dtype))
     taken = gather(
         p, x, rows, [7, 20], [1, 20],
-        "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1",
+        "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], "
+        "index_vector_dim = 1",
     )  # fmt: skip
     columns = gather(
         p, x, rows, [9, 7], [9, 1],
-        "offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1",
+        "offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], "
+        "index_vector_dim = 1",
     )  # fmt: skip
     points = gather(
         p, x, pairs, [4], [1, 1],
