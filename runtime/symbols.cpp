@@ -86,24 +86,24 @@ template <typename F> void *address(F *function) { return reinterpret_cast<void 
 
 std::vector<std::pair<const char *, void *>> makeSymbols() {
   std::vector<std::pair<const char *, void *>> symbols;
-#define HLO_SYMBOL(NAME) symbols.emplace_back(#NAME, address(&NAME));
-  HLO_SYMBOL(hlo_rt_set_error)
-  HLO_SYMBOL(hlo_rt_threads)
-  HLO_SYMBOL(hlo_rt_parallel_for)
-  HLO_SYMBOL(hlo_rt_alloc)
-  HLO_SYMBOL(hlo_rt_free)
-  HLO_SYMBOL(hlo_rt_fft)
-  HLO_SYMBOL(hlo_rt_sort)
-  HLO_SYMBOL(hlo_rt_sort_keys)
-  HLO_SYMBOL(hlo_rt_top_k)
-  HLO_SYMBOL(hlo_rt_gemm_f32)
-  HLO_SYMBOL(hlo_rt_gemm_f64)
-  HLO_SYMBOL(hlo_rt_gemm_c64)
-  HLO_SYMBOL(hlo_rt_gemm_c128)
-  HLO_SYMBOL(hlo_rt_gemm_batched_f32)
-  HLO_SYMBOL(hlo_rt_gemm_batched_f64)
-  HLO_SYMBOL(hlo_rt_gemm_batched_c64)
-  HLO_SYMBOL(hlo_rt_gemm_batched_c128)
+#define HLO_SYMBOL(NAME) symbols.emplace_back(#NAME, address(&NAME))
+  HLO_SYMBOL(hlo_rt_set_error);
+  HLO_SYMBOL(hlo_rt_threads);
+  HLO_SYMBOL(hlo_rt_parallel_for);
+  HLO_SYMBOL(hlo_rt_alloc);
+  HLO_SYMBOL(hlo_rt_free);
+  HLO_SYMBOL(hlo_rt_fft);
+  HLO_SYMBOL(hlo_rt_sort);
+  HLO_SYMBOL(hlo_rt_sort_keys);
+  HLO_SYMBOL(hlo_rt_top_k);
+  HLO_SYMBOL(hlo_rt_gemm_f32);
+  HLO_SYMBOL(hlo_rt_gemm_f64);
+  HLO_SYMBOL(hlo_rt_gemm_c64);
+  HLO_SYMBOL(hlo_rt_gemm_c128);
+  HLO_SYMBOL(hlo_rt_gemm_batched_f32);
+  HLO_SYMBOL(hlo_rt_gemm_batched_f64);
+  HLO_SYMBOL(hlo_rt_gemm_batched_c64);
+  HLO_SYMBOL(hlo_rt_gemm_batched_c128);
 #undef HLO_SYMBOL
 
   for (const auto &[name, entry] : hlo::runtime::lapack::entries())
@@ -115,25 +115,55 @@ std::vector<std::pair<const char *, void *>> makeSymbols() {
   using D2 = double (*)(double, double);
 #define HLO_MATH1(NAME)                                                                                                \
   symbols.emplace_back(#NAME, reinterpret_cast<void *>(static_cast<D1>(::NAME)));                                      \
-  symbols.emplace_back(#NAME "f", reinterpret_cast<void *>(static_cast<F1>(::NAME##f)));
+  symbols.emplace_back(#NAME "f", reinterpret_cast<void *>(static_cast<F1>(::NAME##f)))
 #define HLO_MATH2(NAME)                                                                                                \
   symbols.emplace_back(#NAME, reinterpret_cast<void *>(static_cast<D2>(::NAME)));                                      \
-  symbols.emplace_back(#NAME "f", reinterpret_cast<void *>(static_cast<F2>(::NAME##f)));
-  HLO_MATH1(acos)
-  HLO_MATH1(acosh)
-  HLO_MATH1(asin)
-  HLO_MATH1(asinh)
-  HLO_MATH1(atan) HLO_MATH1(atanh) HLO_MATH1(cbrt) HLO_MATH1(ceil) HLO_MATH1(cos) HLO_MATH1(cosh) HLO_MATH1(erf)
-      HLO_MATH1(erfc) HLO_MATH1(exp) HLO_MATH1(exp2) HLO_MATH1(expm1) HLO_MATH1(fabs) HLO_MATH1(floor) HLO_MATH1(lgamma)
-          HLO_MATH1(log) HLO_MATH1(log10) HLO_MATH1(log1p) HLO_MATH1(log2) HLO_MATH1(nearbyint) HLO_MATH1(rint)
-              HLO_MATH1(round) HLO_MATH1(sin) HLO_MATH1(sinh) HLO_MATH1(sqrt) HLO_MATH1(tan) HLO_MATH1(tanh)
-                  HLO_MATH1(tgamma) HLO_MATH1(trunc) HLO_MATH2(atan2) HLO_MATH2(copysign) HLO_MATH2(fdim)
-                      HLO_MATH2(fmax) HLO_MATH2(fmin) HLO_MATH2(fmod) HLO_MATH2(hypot) HLO_MATH2(nextafter)
-                          HLO_MATH2(pow) HLO_MATH2(remainder)
+  symbols.emplace_back(#NAME "f", reinterpret_cast<void *>(static_cast<F2>(::NAME##f)))
+  HLO_MATH1(acos);
+  HLO_MATH1(acosh);
+  HLO_MATH1(asin);
+  HLO_MATH1(asinh);
+  HLO_MATH1(atan);
+  HLO_MATH1(atanh);
+  HLO_MATH1(cbrt);
+  HLO_MATH1(ceil);
+  HLO_MATH1(cos);
+  HLO_MATH1(cosh);
+  HLO_MATH1(erf);
+  HLO_MATH1(erfc);
+  HLO_MATH1(exp);
+  HLO_MATH1(exp2);
+  HLO_MATH1(expm1);
+  HLO_MATH1(fabs);
+  HLO_MATH1(floor);
+  HLO_MATH1(lgamma);
+  HLO_MATH1(log);
+  HLO_MATH1(log10);
+  HLO_MATH1(log1p);
+  HLO_MATH1(log2);
+  HLO_MATH1(nearbyint);
+  HLO_MATH1(rint);
+  HLO_MATH1(round);
+  HLO_MATH1(sin);
+  HLO_MATH1(sinh);
+  HLO_MATH1(sqrt);
+  HLO_MATH1(tan);
+  HLO_MATH1(tanh);
+  HLO_MATH1(tgamma);
+  HLO_MATH1(trunc);
+  HLO_MATH2(atan2);
+  HLO_MATH2(copysign);
+  HLO_MATH2(fdim);
+  HLO_MATH2(fmax);
+  HLO_MATH2(fmin);
+  HLO_MATH2(fmod);
+  HLO_MATH2(hypot);
+  HLO_MATH2(nextafter);
+  HLO_MATH2(pow);
+  HLO_MATH2(remainder);
 #undef HLO_MATH1
 #undef HLO_MATH2
-                              symbols.emplace_back("fma", reinterpret_cast<void *>(
-                                                              static_cast<double (*)(double, double, double)>(::fma)));
+  symbols.emplace_back("fma", reinterpret_cast<void *>(static_cast<double (*)(double, double, double)>(::fma)));
   symbols.emplace_back("fmaf", reinterpret_cast<void *>(static_cast<float (*)(float, float, float)>(::fmaf)));
   symbols.emplace_back("ldexp", reinterpret_cast<void *>(static_cast<double (*)(double, int)>(::ldexp)));
   symbols.emplace_back("ldexpf", reinterpret_cast<void *>(static_cast<float (*)(float, int)>(::ldexpf)));
