@@ -101,10 +101,11 @@ def _rewrite(group: Group, fusion: BlockFusion) -> None:
             if value not in held:
                 inputs[value] = None
     root = group.root.source
+    outputs = [value for n in (group.root, *group.more_roots) for value in n.source.results]
     with root.location, ir.InsertionPoint(root):
         fused = ir.Operation.create(
             "hlo.fusion",
-            results=[r.type for r in root.results],
+            results=[value.type for value in outputs],
             operands=list(inputs),
             attributes={
                 "kind": ir.StringAttr.get(kind_of(group)),
@@ -122,6 +123,6 @@ def _rewrite(group: Group, fusion: BlockFusion) -> None:
             for old, new in zip(node.source.results, copy.results, strict=True):
                 inner[old] = new
         with root.location:
-            ir.Operation.create("hlo.return", operands=[inner[r] for r in root.results])
-    for old, new in zip(root.results, fused.results, strict=True):
+            ir.Operation.create("hlo.return", operands=[inner[value] for value in outputs])
+    for old, new in zip(outputs, fused.results, strict=True):
         old.replace_all_uses_with(new)

@@ -58,6 +58,7 @@ class Group:
     Attributes:
         root: the op whose result leaves the kernel.
         nodes: the ops, in program order once `ordered` ran.
+        more_roots: other ops whose results leave the kernel, each computed at the root's elements.
         repeated: tensors read more than once for each element computed: expensive producers stay
             out.
         places: for each op the index maps it is computed at, as numbers; the root's is 0.
@@ -65,6 +66,7 @@ class Group:
 
     root: Node
     nodes: set[Node] = field(default_factory=set[Node])
+    more_roots: list[Node] = field(default_factory=list[Node])
     repeated: set[Tensor] = field(default_factory=set[Tensor])
     places: dict[Node, frozenset[int]] = field(default_factory=dict[Node, frozenset[int]])
     _numbers: dict[tuple[Node, int, int], int] = field(
@@ -178,22 +180,47 @@ class BlockFusion:
             return joined, outside or bool(unfused) or len(joined) < len(groups) or not readers
         if not readers:
             return [], True
-        if outside:
-            self._decide(node, readers[0], FusionDecision.no("its result leaves the block"))
-            return [], True
-        if unfused:
-            self._decide(
-                node,
-                unfused[0],
-                FusionDecision.no(f"its reader {unfused[0].name} is not a generated loop"),
-            )
-            return [], True
-        if len(groups) > 1:
-            self._decide(node, readers[0], FusionDecision.no("it has readers in several kernels"))
-            return [], True
+        if outside or unfused or len(groups) > 1:
+            reason = self._why_in_memory(outside, unfused)
+            if (shared := self._as_another_root(node, groups, unfused)) is None:
+                self._decide(node, (unfused or readers)[0], FusionDecision.no(reason))
+                return [], True
+            yes = FusionDecision.yes(f"{reason}, and the kernel of a reader stores it on the way")
+            self._decide(node, groups[shared][0], yes)
+            shared.more_roots.append(node)
+            return [shared], False
         ((group, inside),) = groups.items()
         fused = self._decide(node, inside[0], self._judge(node, group, inside))
         return ([group], False) if fused else ([], True)
+
+    @staticmethod
+    def _why_in_memory(outside: bool, unfused: Sequence[Node]) -> str:
+        if outside:
+            return "its result leaves the block"
+        if unfused:
+            return f"its reader {unfused[0].name} is not a generated loop"
+        return "it has readers in several kernels"
+
+    def _as_another_root(
+        self, node: Node, groups: dict[Group, list[Node]], unfused: Sequence[Node]
+    ) -> Group | None:
+        """The kernel that can compute an op needed in memory too, element by element with its own."""
+        if node.name not in ELEMENTWISE or not groups:
+            return None
+        group = min(groups, key=lambda g: self.position[g.root])
+        at = self.position[group.root]
+        later = [self.position[r] for r in unfused]
+        later += [self.position[g.root] for g in groups if g is not group]
+        root = group.root
+        if any(position <= at for position in later) or root.name not in ELEMENTWISE | {"reshape"}:
+            return None
+        if any(n.name in CONTRACTIONS for n in group.nodes):
+            return None
+        inside = groups[group]
+        same_elements = group.places_of(node, inside) == frozenset((0,))
+        if not same_elements or node.results[0].size != root.results[0].size:
+            return None
+        return group if self._judge(node, group, inside) else None
 
     def _decide(self, node: Node, reader: Node, decision: FusionDecision) -> bool:
         if node.name != "constant":

@@ -151,7 +151,7 @@ class Builder:
             self._regions, self._scopes, self._defined = saved
 
     def constant(self, value: float | int | bool, scalar: str) -> str:
-        """A constant of type `scalar` in every lane of the current width; kept at the kernel's entry."""
+        """A constant of type `scalar` in every lane of the current width, at the kernel's entry."""
         if scalar == "i1":
             literal = "true" if value else "false"
         elif scalar[0] == "f":
@@ -198,7 +198,7 @@ class Builder:
     # -- structure ---------------------------------------------------------------------------------
     @contextmanager
     def _region(self, head: Callable[[], str], *, conditional: bool = False) -> Iterator[None]:
-        """Opens a region; when it closes well, `head()` and the body are appended, the end by the caller.
+        """Opens a region; when it closes well, `head()` and the body are appended.
 
         A region left by an exception disappears with all it holds.
         """

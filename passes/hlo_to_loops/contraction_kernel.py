@@ -182,6 +182,7 @@ class _Tiles:
         self.em = Emitter(self.builder, self.inputs)
         self.kind = product_type(node.results[0].type)
         self.prefetch_line: Affine | None = None
+        self.written: set[Affine] = set()
 
     def emit(self) -> Kernel:
         em, b, tiling = self.em, self.builder, self.tiling
@@ -198,6 +199,11 @@ class _Tiles:
             tiling.units,
             tuple(buffer.memref for buffer in self.inputs.values()),
             tuple(buffer.memref for buffer in self.outputs),
+            in_place=tuple(
+                i
+                for i, buffer in enumerate(self.inputs.values())
+                if em.loaded.get(buffer, set()) <= self.written
+            ),
         )
 
     def _prefetch_line(self, row_block: Affine) -> Affine | None:
@@ -364,6 +370,8 @@ class _Tiles:
                     for index, stride in zip(place[:-1], strides, strict=False):
                         offset = offset + index * stride
                     position = Position.of_offset(offset)
+                    self.written.add(offset)
                     em.pin(tensor, position, elementwise.convert(b, total, tensor.type))
-                    for root, buffer in zip(self.region.results, self.outputs, strict=True):
-                        em.store(em.element(root, position), buffer, offset)
+                    values = [em.element(root, position) for root in self.region.results]
+                    for value, buffer in zip(values, self.outputs, strict=True):
+                        em.store(value, buffer, offset)

@@ -34,7 +34,11 @@ def _special(region: Region, root: Node) -> Kernel | None:
         kernel := emit(region, root)
     ) is not None:
         return kernel
-    if root.name == "reduce_window" and len(region.results) == 1 and (kernel := emit_cumulative(region, root)) is not None:
+    if (
+        root.name == "reduce_window"
+        and len(region.results) == 1
+        and (kernel := emit_cumulative(region, root)) is not None
+    ):
         return kernel
     if root.name == "scatter":
         return emit_scatter(region, root)

@@ -158,7 +158,7 @@ def _emit(region: Region, width: Width) -> Kernel:
 
 
 def _block_of(region: Region, extents: Sequence[int], lanes: int) -> int:
-    """Elements of the innermost loop in one work unit: fewer where each folds many; whole rows of folds."""
+    """Elements of the innermost loop in one work unit; whole rows where they hold folds."""
     if any(n.name in FOLDS and n.results[0] not in region.results for n in region.nodes):
         return extents[-1]
     per_element = max(1, work_of(region) // max(1, region.results[0].size))
@@ -168,7 +168,7 @@ def _block_of(region: Region, extents: Sequence[int], lanes: int) -> int:
 
 @dataclass(frozen=True)
 class Nest:
-    """How loops are laid out: `parallel` leading loops and blocks of the innermost are work units."""
+    """How loops are laid out: `parallel` leading ones and blocks of the innermost are work units."""
 
     extents: tuple[int, ...]
     parallel: int

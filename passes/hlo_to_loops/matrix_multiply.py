@@ -221,7 +221,8 @@ class _Call:
         arguments = [
             "%runtime", b.constant(int(trans_a), "i32"), b.constant(int(trans_b), "i32"),
             i64(lhs.free.extent), i64(rhs.free.extent), i64(lhs.summed.extent), self.alpha,
-            pointers[0], i64(lhs.leading), i64(strides[0]), pointers[1], i64(rhs.leading), i64(strides[1]),
+            pointers[0], i64(lhs.leading), i64(strides[0]),
+            pointers[1], i64(rhs.leading), i64(strides[1]),
             self.beta, pointers[2], i64(rhs.free.extent), i64(strides[2]), i64(batch),
         ]  # fmt: skip
         kinds = declaration(self.suffix).split("(", 1)[1]

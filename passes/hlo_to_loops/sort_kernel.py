@@ -46,7 +46,7 @@ def emit_sort(region: Region, node: Node) -> Kernel | None:
 
 
 def _comparator(node: Node) -> str:
-    """`@NAME__callback(lhs, rhs) -> i8`: the comparator, on pointers to elements of each operand."""
+    """`@NAME__callback(lhs, rhs) -> i8`: the comparator, on pointers to elements."""
     b = Builder()
     em = Emitter(b, {})
     values: list[Value] = []

@@ -129,7 +129,7 @@ class _Scatter:
         )
 
     def _lanes(self, shape: Sequence[int]) -> int:
-        """Vector lanes along the last window dimension, if contiguous in the operand and within it."""
+        """Vector lanes along the last window dimension, if it is contiguous in the operand."""
         if not self.window_dims or self.window_dims[-1] != len(shape) - 1:
             return 0
         d = self.window_operand_dims[-1]
@@ -167,8 +167,8 @@ class _Scatter:
         self._window(em, outputs, lanes, outer, starts, batch, [])
 
     def _window(
-        self, em: Emitter, outputs: list[Buffer], lanes: int, outer: list[Affine], starts: dict[int, str],
-        batch: dict[int, Affine], inner: list[Affine],
+        self, em: Emitter, outputs: list[Buffer], lanes: int, outer: list[Affine],
+        starts: dict[int, str], batch: dict[int, Affine], inner: list[Affine],
     ) -> None:  # fmt: skip
         b, depth = em.b, len(inner)
         shape = self.updates[0].shape
@@ -247,7 +247,7 @@ class _Scatter:
 
 
 def emit_select_and_scatter(region: Region, node: Node) -> Kernel:
-    """Fills the result with the initial value, then scatters each source element to the selected."""
+    """Fills the result with the initial value, then scatters each source to the selected element."""
     inputs, outputs = argument_buffers(region)
     operand, source, initial = node.operands
     builder = Builder()
@@ -310,8 +310,10 @@ def _selected(em: Emitter, node: Node, operand: Tensor, at: Sequence[Affine]) ->
                     [*outer, em.variable(loop.iv, window[len(outer)])], loop.carried
                 )
             return loop.results
-        return _tap(em, node, operand, [i * s + w + -p[0] for i, s, w, p in zip(at, strides, outer, padding, strict=True)],
-                    state, types)  # fmt: skip
+        index = [
+            i * s + w + -low for i, s, w, (low, _) in zip(at, strides, outer, padding, strict=True)
+        ]
+        return _tap(em, node, operand, index, state, types)
 
     result = taps([], names)
     return result[0], result[1]

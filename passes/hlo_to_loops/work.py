@@ -7,5 +7,5 @@ from hlo.passes.hlo_to_loops.graph import Region
 
 
 def work_of(region: Region) -> int:
-    """Element operations of a region: results and folded elements; transcendentals count as several."""
+    """Element operations of a region: results and folded elements, transcendentals as several."""
     return sum(work(node) for node in region.nodes)

@@ -38,7 +38,7 @@ def broadcast_in_dim(em: Emitter, node: Node, _: int, position: Position) -> Val
 
 
 def _as_one_range(em: Emitter, node: Node, position: Position) -> Position | None:
-    """Where an operand whose dimensions are adjacent in the result is read, without telling them apart."""
+    """Where an operand whose dimensions are adjacent in the result is read, as one range."""
     operand, shape = node.operands[0], node.results[0].shape
     dims = node.attributes["broadcast_dimensions"]
     wide = [d for d, size in zip(dims, operand.shape, strict=True) if size != 1]
