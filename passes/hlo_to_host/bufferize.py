@@ -487,6 +487,6 @@ def label_of(node: Node) -> str:
 
 
 def location_of(node: Node) -> str:
-    """The innermost place in the user's source, as the text of an MLIR location; empty if unknown."""
+    """The innermost place in the user's source, as an MLIR location's text; empty if unknown."""
     place = _PLACE.search(node.location)
     return "" if place is None else f"loc({place.group()})"

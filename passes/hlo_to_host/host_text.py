@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -61,7 +61,7 @@ class HostText:
         return self.value(f"arith.constant {value} : {kind}")
 
     @contextmanager
-    def nested(self, head: str, end: str | None = "}") -> Iterator[None]:
+    def nested(self, head: str, end: str | None = "}") -> Generator[None]:
         self.line(head)
         self._indent += "  "
         yield

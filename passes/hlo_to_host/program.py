@@ -97,7 +97,7 @@ def entry_of(module: ir.Module) -> ir.Operation:
         if op.operation.name == "func.func" and op.operation.regions[0].blocks
     ]
     for function in functions:
-        if function.attributes["sym_name"].value == "main":
+        if ir.attributes.string(function, "sym_name") == "main":
             return function
     if len(functions) == 1:
         return functions[0]
@@ -106,16 +106,14 @@ def entry_of(module: ir.Module) -> ir.Operation:
 
 def _aliases(function: ir.Operation, region: Any, donated: Sequence[int]) -> dict[int, int]:
     """Result -> donated argument: as marked, else the first donated one of the same type."""
-    marks = (
-        function.attributes["arg_attrs"]
-        if "arg_attrs" in function.attributes
-        else [{}] * len(region.arguments)
-    )
+    marks: list[ir.DictAttr | dict[str, ir.Attribute]] = [{} for _ in region.arguments]
+    if "arg_attrs" in function.attributes:
+        marks = [ir.DictAttr(a) for a in ir.ArrayAttr(function.attributes["arg_attrs"])]
     aliases: dict[int, int] = {}
     waiting: list[int] = []
     for i, attributes in enumerate(marks):
         if "tf.aliasing_output" in attributes:
-            aliases[int(attributes["tf.aliasing_output"].value)] = i
+            aliases[ir.IntegerAttr(attributes["tf.aliasing_output"]).value] = i
         elif i in donated or "jax.buffer_donor" in attributes:
             waiting.append(i)
     for i in waiting:

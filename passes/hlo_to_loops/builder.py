@@ -8,7 +8,7 @@ found.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,7 +86,7 @@ class Builder:
         return f"vector<{self.lanes}x{scalar}>" if self.lanes else scalar
 
     @contextmanager
-    def width(self, lanes: int) -> Iterator[None]:
+    def width(self, lanes: int) -> Generator[None]:
         """Builds at another vector width inside the `with`."""
         saved, self.lanes = self.lanes, lanes
         try:
@@ -141,10 +141,11 @@ class Builder:
         return level >= self._guard
 
     @contextmanager
-    def at_level(self, level: int) -> Iterator[None]:
+    def at_level(self, level: int) -> Generator[None]:
         """Builds in the enclosing region `level`, ahead of the region now open inside it."""
-        saved = self._regions, self._scopes, self._defined
-        self._regions, self._scopes, self._defined = (s[: level + 1] for s in saved)
+        saved, end = (self._regions, self._scopes, self._defined), level + 1
+        self._regions, self._scopes = self._regions[:end], self._scopes[:end]
+        self._defined = self._defined[:end]
         try:
             yield
         finally:
@@ -197,7 +198,7 @@ class Builder:
 
     # -- structure ---------------------------------------------------------------------------------
     @contextmanager
-    def _region(self, head: Callable[[], str], *, conditional: bool = False) -> Iterator[None]:
+    def _region(self, head: Callable[[], str], *, conditional: bool = False) -> Generator[None]:
         """Opens a region; when it closes well, `head()` and the body are appended.
 
         A region left by an exception disappears with all it holds.
@@ -225,7 +226,7 @@ class Builder:
     @contextmanager
     def loop(
         self, lower: str, upper: str, step: str, carried: Sequence[tuple[str, str]] = ()
-    ) -> Iterator[Loop]:
+    ) -> Generator[Loop]:
         """An `scf.for` over `index`; `carried` gives (initial SSA name, MLIR type) pairs.
 
         Set `loop.yielded` inside the `with`; read `loop.results` after it.
@@ -256,14 +257,14 @@ class Builder:
         self.effect("}")
 
     @contextmanager
-    def when(self, condition: str) -> Iterator[None]:
+    def when(self, condition: str) -> Generator[None]:
         """An `scf.if` without results."""
         with self._region(lambda: f"scf.if {condition} {{", conditional=True):
             yield
         self.effect("}")
 
     @contextmanager
-    def choice(self, condition: str, types: Sequence[str]) -> Iterator[Choice]:
+    def choice(self, condition: str, types: Sequence[str]) -> Generator[Choice]:
         """An `scf.if` with results: use `with choice.then():`, `with choice.otherwise():`."""
         choice = Choice(self, condition, list(types))
         yield choice
@@ -287,14 +288,14 @@ class Choice:
         self._head = f"{packed} = scf.if {condition} -> ({', '.join(types)}) {{"
 
     @contextmanager
-    def then(self) -> Iterator[None]:
+    def then(self) -> Generator[None]:
         yield from self._arm(self._head)
 
     @contextmanager
-    def otherwise(self) -> Iterator[None]:
+    def otherwise(self) -> Generator[None]:
         yield from self._arm("} else {")
 
-    def _arm(self, head: str) -> Iterator[None]:
+    def _arm(self, head: str) -> Generator[None]:
         region = self._builder._region(lambda: head, conditional=True)  # pyright: ignore[reportPrivateUsage]
         with region:
             yield

@@ -8,7 +8,7 @@ vectorisable when it is affine in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -80,7 +80,7 @@ class Emitter:
         return Affine.variable(name)
 
     @contextmanager
-    def vector(self, lane: str, lanes: int, mask: str | None = None) -> Iterator[None]:
+    def vector(self, lane: str, lanes: int, mask: str | None = None) -> Generator[None]:
         """Vector mode: `lane` is the SSA name of lane 0's index; call inside the loop over it."""
         saved = self.lane, self.mask, self._lane_level
         self.lane, self.mask, self._lane_level = lane, mask, self.b.level - 1
@@ -95,7 +95,7 @@ class Emitter:
         self._lane_level = self.b.level
 
     @contextmanager
-    def scalar(self) -> Iterator[None]:
+    def scalar(self) -> Generator[None]:
         """Scalar mode inside vector code, for what is the same in every lane."""
         saved = self.lane, self.mask
         self.lane = self.mask = None
@@ -106,7 +106,7 @@ class Emitter:
             self.lane, self.mask = saved
 
     @contextmanager
-    def masked(self, condition: str) -> Iterator[None]:
+    def masked(self, condition: str) -> Generator[None]:
         """Lanes where `condition` (i1 at the current width) does not hold load nothing."""
         saved = self.mask
         self.mask = (

@@ -168,7 +168,7 @@ def _block_of(region: Region, extents: Sequence[int], lanes: int) -> int:
 
 @dataclass(frozen=True)
 class Nest:
-    """How loops are laid out: `parallel` leading ones and blocks of the innermost are work units."""
+    """Loops: `parallel` leading ones and blocks of the innermost make the work units."""
 
     extents: tuple[int, ...]
     parallel: int

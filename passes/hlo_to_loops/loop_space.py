@@ -61,9 +61,7 @@ def _broadcast_cuts(node: Node, memo: dict[Tensor, frozenset[int]]) -> set[int]:
         )
         if (a is None and b is None) or adjacent or shape[d] == 1 or shape[d + 1] == 1:
             joined.add(d)
-    mapping = [None] * len(shape)
-    for d, k in source.items():
-        mapping[d] = k  # type: ignore[call-overload]
+    mapping = [source.get(d) for d in range(len(shape))]
     return _mapped_cuts(node, mapping, joined, memo)
 
 

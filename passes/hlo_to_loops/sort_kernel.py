@@ -186,7 +186,8 @@ def _picks(node: Node, direction: str, number: float) -> bool:
     other = compare.operands[1].producer
     if other is None or other.name != "constant":
         return False
-    same = all(float(splat_of(c)) == number for c in (constant, other) if splat_of(c) is not None)
+    splats = [splat_of(c) for c in (constant, other)]
+    same = all(s is not None and float(s) == number for s in splats)
     return (
         same
         and compare.operands[0] is value

@@ -247,7 +247,7 @@ class _Scatter:
 
 
 def emit_select_and_scatter(region: Region, node: Node) -> Kernel:
-    """Fills the result with the initial value, then scatters each source to the selected element."""
+    """Fills the result with the initial value, then adds sources to the selected elements."""
     inputs, outputs = argument_buffers(region)
     operand, source, initial = node.operands
     builder = Builder()

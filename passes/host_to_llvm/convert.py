@@ -60,15 +60,13 @@ class _Writer:
 def host_to_llvm(module: ir.Module, signature: Signature) -> str:
     """Text of the module that holds `hlo_main`; kernels are declared, resolved when loaded."""
     functions = {
-        op.operation.attributes["sym_name"].value: op.operation for op in module.body.operations
+        ir.attributes.string(op, "sym_name"): op.operation for op in module.body.operations
     }
     main = functions.pop("main")
     w = _Writer()
     block = main.regions[0].blocks[0]
     _frame(w, block, signature)
-    slots = max(
-        (len(f.attributes["function_type"].value.inputs) + 1 for f in functions.values()), default=1
-    )
+    slots = max((_parameters(f) + 1 for f in functions.values()), default=1)
     size = w.constant(slots, "i64")
     w.entry.append(f"    %slots = llvm.alloca {size} x !llvm.ptr : (i64) -> !llvm.ptr")
     for i in range(slots):
@@ -100,8 +98,14 @@ def _frame(w: _Writer, block: ir.Block, signature: Signature) -> None:
         )
         w.entry.append(f"    %{name} = llvm.load %{name}_at : !llvm.ptr -> !llvm.ptr")
 
-    for offset, name in ((ARGS, "args"), (RESULTS, "results"), (ARENA, "arena"), (RUNTIME, "runtime"),
-                         (CONSTANTS, "constants")):  # fmt: skip
+    frame = [
+        (ARGS, "args"),
+        (RESULTS, "results"),
+        (ARENA, "arena"),
+        (RUNTIME, "runtime"),
+        (CONSTANTS, "constants"),
+    ]
+    for offset, name in frame:
         field_of(offset, name)
     tables = (
         ["args"] * signature.arguments
@@ -124,6 +128,11 @@ def _frame(w: _Writer, block: ir.Block, signature: Signature) -> None:
 Functions = dict[str, ir.Operation]
 
 
+def _parameters(function: ir.Operation) -> int:
+    kind = ir.TypeAttr(function.attributes["function_type"]).value
+    return len(ir.FunctionType(kind).inputs)
+
+
 def _block(w: _Writer, block: ir.Block, functions: Functions) -> None:
     for op in block.operations:
         operation = op.operation
@@ -138,7 +147,7 @@ def _block(w: _Writer, block: ir.Block, functions: Functions) -> None:
 
 
 def _alloc(w: _Writer, op: ir.Operation, _: Functions) -> None:
-    offset = op.attributes["hlo.offset"].value
+    offset = ir.attributes.integer(op, "hlo.offset")
     at = w.constant(offset, "i64")
     name = w.fresh()
     w.entry.append(
@@ -164,7 +173,7 @@ def _load(w: _Writer, op: ir.Operation, _: Functions) -> None:
 
 def _constant(w: _Writer, op: ir.Operation, _: Functions) -> None:
     kind = str(op.results[0].type)
-    value = op.attributes["value"].value
+    value = ir.attributes.integer(op, "value")
     name = w.fresh()
     w.entry.append(f"    {name} = arith.constant {value} : {kind}")
     w.names[op.results[0]] = name
@@ -181,14 +190,14 @@ def _index_cast(w: _Writer, op: ir.Operation, _: Functions) -> None:
 
 
 def _call(w: _Writer, op: ir.Operation, functions: Functions) -> None:
-    callee = op.attributes["callee"].value
+    callee = ir.attributes.string(op, "callee")
     declaration = functions[callee]
     pointers = [w.names[v] for v in op.operands]
     if "hlo.runtime" in declaration.attributes:
         pointers.append("%runtime")
     for i, pointer in enumerate(pointers):
         w.line(f"llvm.store {pointer}, %slot{i} : !llvm.ptr, !llvm.ptr")
-    units, grain = (declaration.attributes[f"hlo.{key}"].value for key in ("units", "grain"))
+    units, grain = (ir.attributes.integer(declaration, f"hlo.{key}") for key in ("units", "grain"))
     total = w.constant(units, "i64")
     if grain >= units:
         zero = w.constant(0, "i64")
@@ -230,7 +239,7 @@ def _if(w: _Writer, op: ir.Operation, functions: Functions) -> None:
 def _switch(w: _Writer, op: ir.Operation, functions: Functions) -> None:
     w.line(f"scf.index_switch {w.names[op.operands[0]]}")
     default, *cases = op.regions
-    for value, region in zip(op.attributes["cases"], cases, strict=True):
+    for value, region in zip(ir.attributes.ints(op, "cases"), cases, strict=True):
         w.line(f"case {value} {{")
         _nested(w, region.blocks[0], functions)
         w.line("}")

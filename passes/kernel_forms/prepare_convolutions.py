@@ -40,7 +40,7 @@ class PrepareConvolutions(Pass):
                 found.append(op)
             return ir.WalkResult.ADVANCE
 
-        module.operation.walk(visit)
+        module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
         return any(_prepare(op) for op in found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +16,11 @@ from hlo.passes.kernel_forms.building import create, reshaped
 class PrepareDots(Pass):
     """Merges adjacent free dimensions, and adjacent contracted ones, of every dot_general.
 
-    A matrix product then has one row dimension, one column dimension and one contracted dimension: what register tiles
-    and the vendor library work on. The reshapes around it move nothing.
+    A matrix product then has one row dimension, one column dimension and one contracted dimension:
+    what register tiles and the vendor library work on. The reshapes around it move nothing.
 
     Requires: the core op set, static shapes.
-    Guarantees: free (contracted) dimensions that follow one another in an operand are one dimension.
+    Guarantees: free (contracted) dimensions that follow one another in an operand are one.
 
         %0 = hlo.dot_general %x, %w, contracting_dims = [2] x [0]
             : (tensor<1x128x768xf32>, tensor<768x12x64xf32>) -> tensor<1x128x12x64xf32>
@@ -38,8 +39,9 @@ class PrepareDots(Pass):
                 found.append(op)
             return ir.WalkResult.ADVANCE
 
-        module.operation.walk(visit)
-        return any([_merge(op) for op in found])
+        module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+        merged = [_merge(op) for op in found]
+        return any(merged)
 
 
 @dataclass(frozen=True)
@@ -108,4 +110,4 @@ def _merge(op: ir.Operation) -> bool:
 
 
 def _consecutive(dims: Sequence[int]) -> bool:
-    return all(b == a + 1 for a, b in zip(dims, dims[1:], strict=False))
+    return all(b == a + 1 for a, b in itertools.pairwise(dims))

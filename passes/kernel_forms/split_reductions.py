@@ -45,7 +45,7 @@ class SplitReductions(Pass):
                 found.append(op)
             return ir.WalkResult.ADVANCE
 
-        module.operation.walk(visit)
+        module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
         return any(self._split(op) for op in found)
 
     def _split(self, op: ir.Operation) -> bool:
@@ -59,7 +59,8 @@ class SplitReductions(Pass):
             return False
         innermost = dims == list(range(len(shape) - len(dims), len(shape)))
         if innermost and kept >= self.enough_rows:
-            return False  # a kernel takes whole rows: they stay in the cache for what reads them next
+            # A kernel takes whole rows: they stay in the cache for what reads them next.
+            return False
         first = dims[0]
         run = 1  # reduced dimensions that follow the first one: split together with it
         while run < len(dims) and dims[run] == first + run:

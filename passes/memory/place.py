@@ -102,7 +102,7 @@ class Place(Pass):
         for buffer, (op, start, end) in zip(buffers, ranges, strict=True):
             offset = placement.offsets[buffer.id]
             op.attributes["hlo.offset"] = ir.IntegerAttr.get(integer, offset)
-            name = op.attributes["hlo.name"].value if "hlo.name" in op.attributes else ""
+            name = ir.attributes.string(op, "hlo.name", "")
             allocations.append(Allocation(name, str(op.location), start, end, buffer.size, offset))
         _erase_deallocs(module)
         return Arena(placement.height, lower_bound(buffers), tuple(allocations))
@@ -116,6 +116,6 @@ def _erase_deallocs(module: ir.Module) -> None:
             doomed.append(op)
         return ir.WalkResult.ADVANCE
 
-    module.operation.walk(visit)
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     for op in doomed:
         op.erase()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
@@ -186,7 +187,7 @@ def _reduce_window(em: Emitter, node: Node, position: Position) -> list[Value]:
     return [elementwise.convert(em.b, v, t.type) for v, t in zip(values, node.results, strict=True)]
 
 
-def padding_pairs(value: object, rank: int) -> list[tuple[int, int]]:
+def padding_pairs(value: Any, rank: int) -> list[tuple[int, int]]:
     """A `padding` attribute (rank x 2, or flat) as (low, high) pairs; zeros when absent."""
     if value is None:
         return [(0, 0)] * rank

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -53,7 +53,7 @@ class Stopwatch:
     seconds: dict[str, float] = field(default_factory=dict[str, float])
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
+    def stage(self, name: str) -> Generator[None]:
         start = time.perf_counter()
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
@@ -151,9 +151,7 @@ class Compiled:
         """The program after a stage, as MLIR text; see `hlo.driver.phases.Phase` for the names."""
         phase = Phase.parse(stage)
         if is_late(phase):
-            return text_of_host(
-                self._host, self._module.context, phase, self._options.reuse
-            )
+            return text_of_host(self._host, self._module.context, phase, self._options.reuse)
         module = copy_of(self._module)
         for step in passes_to(phase):
             step.run(module)
@@ -201,7 +199,8 @@ def _compile(program: object, chosen: Options) -> Compiled:
         objects = _objects(host, placed)
     with watch.stage("load"):
         executable = runtime.load(
-            objects, _signature(host), arena_bytes=arena.bytes, constants=[_stored(c) for c in host.constants],
+            objects, _signature(host), arena_bytes=arena.bytes,
+            constants=[_stored(c) for c in host.constants],
             threads=chosen.threads, name=_name_of(module),
         )  # fmt: skip
     compiled = Compiled(original, host, placed, arena, executable, watch, chosen)
@@ -267,5 +266,4 @@ def _bytes(shape: Sequence[int], name: str) -> int:
 
 
 def _name_of(module: ir.Module) -> str:
-    attributes = module.operation.attributes
-    return attributes["sym_name"].value if "sym_name" in attributes else "program"
+    return ir.attributes.string(module.operation, "sym_name", "program")
