@@ -13,6 +13,7 @@ from hlo.passes.simplify.rules import (
     control_flow,
     fast,
     folding,
+    folding_indexed,
     indexing,
     reduction,
     selection,
@@ -23,6 +24,7 @@ from hlo.passes.simplify.simplifier import Simplifier, merge
 
 _STRICT = merge(
     folding.TABLE,
+    folding_indexed.TABLE,
     arithmetic.TABLE,
     selection.TABLE,
     shapes.TABLE,
@@ -34,6 +36,7 @@ _STRICT = merge(
 )
 _FAST = merge(
     folding.TABLE,
+    folding_indexed.TABLE,
     arithmetic.TABLE,
     fast.TABLE,
     selection.TABLE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,22 @@ def update_everything_or_nothing(op: ir.Operation, s: Simplifier) -> ir.Value | 
     return operand if size_of(shape_of(update)) == 0 else None
 
 
+@TABLE.rule("dynamic_update_slice")
+def update_of_splat(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """An update of a constant that repeats one number, at a known place, is a pad of the update."""
+    operand, update, *indices = op.operands
+    number = s.splat(operand)
+    starts = None if number is None else _known_starts(indices, s)
+    if starts is None:
+        return None
+    sizes, shape = shape_of(update), shape_of(operand)
+    low = [min(max(a, 0), n - m) for a, n, m in zip(starts, shape, sizes, strict=True)]
+    high = [n - a - m for a, n, m in zip(low, shape, sizes, strict=True)]
+    element = element_of(operand)
+    value = s.builder.constant_array(np.asarray(number, ir.types.to_dtype(element)), element)
+    return s.builder.pad(update, value, low, high, [0] * len(shape))
+
+
 # ---- gather ----
 @TABLE.rule("gather")
 def gather_of_one_index(op: ir.Operation, s: Simplifier) -> ir.Value | None:
@@ -110,6 +127,32 @@ def gather_of_one_index(op: ir.Operation, s: Simplifier) -> ir.Value | None:
 
 
 @TABLE.rule("gather")
+def gather_of_one_index_repeated(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """One slice at the same constant index again and again is the slice, broadcast."""
+    operand, indices = op.operands
+    array = s.constant(indices)
+    numbers = ir.attributes.GatherDimensionNumbers(op.attributes["dimension_numbers"])
+    if (
+        array is None
+        or numbers.operand_batching_dims
+        or 0 in (array.size, size_of(shape_of(operand)))
+    ):
+        return None
+    vectors = index_vectors(array, numbers.index_vector_dim)
+    if np.any(vectors != vectors[0]):
+        return None
+    sizes, shape = ir.attributes.ints(op, "slice_sizes"), shape_of(operand)
+    starts = [0] * len(shape)
+    for dimension, start in zip(numbers.start_index_map, vectors[0], strict=True):
+        starts[dimension] = min(max(int(start), 0), shape[dimension] - sizes[dimension])
+    limits = [a + n for a, n in zip(starts, sizes, strict=True)]
+    part = s.builder.slice(operand, starts, limits)
+    kept = [n for d, n in enumerate(sizes) if d not in numbers.collapsed_slice_dims]
+    part = s.builder.reshape(part, kept)
+    return s.builder.broadcast_in_dim(part, shape_of(op.results[0]), numbers.offset_dims)
+
+
+@TABLE.rule("gather")
 def gather_of_constant_steps(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     """Slices of size 1 at constant indices with equal steps, along one dimension, are a strided
     slice.
@@ -123,7 +166,7 @@ def gather_of_constant_steps(op: ir.Operation, s: Simplifier) -> ir.Value | None
     if array is None or numbers.operand_batching_dims or array.size == 0:
         return None
     sizes, shape = ir.attributes.ints(op, "slice_sizes"), shape_of(operand)
-    vectors = _index_vectors(array, numbers.index_vector_dim)
+    vectors = index_vectors(array, numbers.index_vector_dim)
     count, components = vectors.shape
     if count < 2:
         return None
@@ -145,7 +188,7 @@ def gather_of_constant_steps(op: ir.Operation, s: Simplifier) -> ir.Value | None
     return _arrange_steps(op, s, operand, starts, limits, step, along)
 
 
-def _index_vectors(array: Array, vector_dimension: int) -> Array:
+def index_vectors(array: Array, vector_dimension: int) -> Array:
     """[number of slices, components], in the order of the batch."""
     if vector_dimension == array.ndim:
         return array.reshape(-1, 1).astype(np.int64)
@@ -196,7 +239,7 @@ def scatter_of_one_known_index(op: ir.Operation, s: Simplifier) -> ir.Value | No
     numbers = ir.attributes.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
     if numbers.input_batching_dims:
         return None
-    window = _window_sizes(operand, updates, numbers)
+    window = window_sizes(shape_of(operand), shape_of(updates), numbers)
     if size_of(window) != size_of(shape_of(updates)) or size_of(window) == 0:
         return None  # several slices, or none
     components = numbers.scatter_dims_to_operand_dims
@@ -209,27 +252,86 @@ def scatter_of_one_known_index(op: ir.Operation, s: Simplifier) -> ir.Value | No
     limits = [a + n for a, n in zip(starts, window, strict=True)]
     if any(a < 0 or e > n for a, e, n in zip(starts, limits, shape_of(operand), strict=True)):
         return None
-    combiner = _combiner(op)
+    combiner = combiner_of_scatter(op)
     if combiner is None:
         return None
+    return _update(s, operand, s.builder.reshape(updates, window), starts, limits, combiner)
+
+
+@TABLE.rule("scatter")
+def scatter_of_constant_steps(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """A scatter of slices of size 1 at neighbouring constant places along one dimension is an
+    update of that part.
+
+    Needs one input, places in bounds, one dimension of the batch, and a computation that returns
+    the update or one operation of both.
+    """
+    if len(op.results) != 1:
+        return None
+    operand, indices, updates = op.operands
+    places = s.constant(indices)
+    numbers = ir.attributes.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
+    if places is None or places.size == 0 or numbers.input_batching_dims:
+        return None
+    shape, update_shape = shape_of(operand), shape_of(updates)
+    window = window_sizes(shape, update_shape, numbers)
+    vectors = index_vectors(places, numbers.index_vector_dim)
+    batch = [d for d in range(len(update_shape)) if d not in numbers.update_window_dims]
+    steps = np.diff(vectors, axis=0)
+    varying = [c for c in range(vectors.shape[1]) if np.any(steps[:, c])]
+    if len(batch) != 1 or len(varying) != 1 or np.any(steps[:, varying[0]] != 1):
+        return None
+    along = numbers.scatter_dims_to_operand_dims[varying[0]]
+    combiner = combiner_of_scatter(op)
+    if along not in numbers.inserted_window_dims or combiner is None:
+        return None
+    starts = [0] * len(shape)
+    for dimension, start in zip(numbers.scatter_dims_to_operand_dims, vectors[0], strict=True):
+        starts[dimension] = int(start)
+    window[along] = len(vectors)
+    limits = [a + n for a, n in zip(starts, window, strict=True)]
+    if any(a < 0 or e > n for a, e, n in zip(starts, limits, shape, strict=True)):
+        return None
+    # The update's dimensions in the operand's order, the batch where the places are.
+    windows = iter(numbers.update_window_dims)
+    order = [
+        batch[0] if d == along else next(windows)
+        for d in range(len(shape))
+        if d == along or d not in numbers.inserted_window_dims
+    ]
+    update = s.builder.reshape(s.builder.transpose(updates, order), window)
+    return _update(s, operand, update, starts, limits, combiner)
+
+
+def _update(
+    s: Simplifier,
+    operand: ir.Value,
+    update: ir.Value,
+    starts: Sequence[int],
+    limits: Sequence[int],
+    combiner: str,
+) -> ir.Value:
+    """The operand with the part from `starts` to `limits` updated."""
     b = s.builder
-    update = b.reshape(updates, window)
     if combiner != "update":
-        old = b.slice(operand, starts, limits)
-        update = b.binary(combiner, old, update)
+        update = b.binary(combiner, b.slice(operand, starts, limits), update)
     index = b.integer_type(32)
-    places_now = [b.constant(start, index) for start in starts]
-    return b.one("dynamic_update_slice", [operand, update, *places_now], operand.type)
+    places = [b.constant(start, index) for start in starts]
+    return b.one("dynamic_update_slice", [operand, update, *places], operand.type)
 
 
-def _window_sizes(operand: ir.Value, updates: ir.Value, numbers: Any) -> list[int]:
-    """The slice of the operand that an update covers; inserted dimensions have size 1."""
-    sizes = iter(shape_of(updates)[d] for d in numbers.update_window_dims)
+def window_sizes(
+    operand: Sequence[int],
+    updates: Sequence[int],
+    numbers: ir.attributes.ScatterDimensionNumbers,
+) -> list[int]:
+    """The shape of the operand's slice that an update covers; inserted dimensions have size 1."""
+    sizes = iter(updates[d] for d in numbers.update_window_dims)
     inserted = set(numbers.inserted_window_dims)
-    return [1 if d in inserted else next(sizes) for d in range(len(shape_of(operand)))]
+    return [1 if d in inserted else next(sizes) for d in range(len(operand))]
 
 
-def _combiner(op: ir.Operation) -> str | None:
+def combiner_of_scatter(op: ir.Operation) -> str | None:
     """`update` for a computation that returns its second argument, or the op of both arguments."""
     block = body_of(op)
     old, new = block.arguments

@@ -156,27 +156,27 @@ def test_compare_with_itself_and_negated(direction: str, element: str) -> None:
 
 def test_comparisons_decided_by_ranges() -> None:
     body = """
-      %0 = hlo.iota dim = 0 : tensor<8xi32>
-      %z = hlo.constant dense<0> : tensor<8xi32>
-      %e = hlo.constant dense<8> : tensor<8xi32>
-      %1 = hlo.compare LT, %0, %z : (tensor<8xi32>, tensor<8xi32>) -> tensor<8xi1>
-      %2 = hlo.add %0, %e : tensor<8xi32>
-      %3 = hlo.select %1, %2, %0 : tensor<8xi1>, tensor<8xi32>
-      %4 = hlo.compare GE, %2, %e : (tensor<8xi32>, tensor<8xi32>) -> tensor<8xi1>
-      return %3, %4 : tensor<8xi32>, tensor<8xi1>"""
-    module = assert_same(function("", "(tensor<8xi32>, tensor<8xi1>)", body))
+      %0 = hlo.iota dim = 0 : tensor<32xi32>
+      %z = hlo.constant dense<0> : tensor<32xi32>
+      %e = hlo.constant dense<32> : tensor<32xi32>
+      %1 = hlo.compare LT, %0, %z : (tensor<32xi32>, tensor<32xi32>) -> tensor<32xi1>
+      %2 = hlo.add %0, %e : tensor<32xi32>
+      %3 = hlo.select %1, %2, %0 : tensor<32xi1>, tensor<32xi32>
+      %4 = hlo.compare GE, %2, %e : (tensor<32xi32>, tensor<32xi32>) -> tensor<32xi1>
+      return %3, %4 : tensor<32xi32>, tensor<32xi1>"""
+    module = assert_same(function("", "(tensor<32xi32>, tensor<32xi1>)", body))
     assert op_names(module) == ["constant", "iota"] or op_names(module) == ["iota", "constant"]
 
 
 def test_range_of_sum_that_wraps_decides_nothing() -> None:
     body = """
-      %0 = hlo.iota dim = 0 : tensor<8xi8>
-      %c = hlo.constant dense<125> : tensor<8xi8>
-      %z = hlo.constant dense<0> : tensor<8xi8>
-      %1 = hlo.add %0, %c : tensor<8xi8>
-      %2 = hlo.compare LT, %1, %z : (tensor<8xi8>, tensor<8xi8>) -> tensor<8xi1>
-      return %2 : tensor<8xi1>"""
-    assert "compare" in op_names(assert_same(function("", "tensor<8xi1>", body)))
+      %0 = hlo.iota dim = 0 : tensor<32xi8>
+      %c = hlo.constant dense<120> : tensor<32xi8>
+      %z = hlo.constant dense<0> : tensor<32xi8>
+      %1 = hlo.add %0, %c : tensor<32xi8>
+      %2 = hlo.compare LT, %1, %z : (tensor<32xi8>, tensor<32xi8>) -> tensor<32xi1>
+      return %2 : tensor<32xi1>"""
+    assert "compare" in op_names(assert_same(function("", "tensor<32xi1>", body)))
 
 
 SELECTIONS = [
@@ -302,7 +302,7 @@ GATHER = (
         ([0, 2, 4], ["slice"]),
         ([4, 3, 2], ["constant", "gather"]),
         ([3, 4, 5], ["constant", "gather"]),  # the last is clamped
-        ([1, 1, 1], ["constant", "gather"]),
+        ([1, 1, 1], ["slice", "reshape", "broadcast_in_dim"]),
         ([1, 2, 4], ["constant", "gather"]),
     ],
 )
@@ -347,6 +347,87 @@ def test_scatter_of_one_row_is_an_update_in_bounds(index: int, op: str) -> None:
     text = function("%x: tensor<5x4xf32>, %u: tensor<4xf32>", "tensor<5x4xf32>", body)
     module = assert_same(text, _argument("5x4xf32", 0), _argument("4xf32", 1))
     assert ("scatter" in op_names(module)) == (not 0 <= index < 5)
+
+
+@pytest.mark.parametrize("op", ["update", "add"])
+@pytest.mark.parametrize(
+    ("rows", "left"),
+    [([1, 2, 3], "dynamic_update_slice"), ([1, 3, 2], "scatter"), ([3, 4, 5], "scatter")],
+)
+def test_scatter_of_neighbouring_rows_is_an_update(op: str, rows: list[int], left: str) -> None:
+    compute = "" if op == "update" else "%s = hlo.add %a, %b : tensor<f32>"
+    returned = "%b" if op == "update" else "%s"
+    listed = ", ".join(f"[{row}]" for row in rows)
+    body = f"""
+      %i = hlo.constant dense<[{listed}]> : tensor<3x1xi32>
+      %0 = "hlo.scatter"(%x, %i, %u) <{{scatter_dimension_numbers = #hlo.scatter<update_window_dims = [0],
+          inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          {compute}
+          hlo.return {returned} : tensor<f32>
+        }}) : (tensor<5x4xf32>, tensor<3x1xi32>, tensor<4x3xf32>) -> tensor<5x4xf32>
+      return %0 : tensor<5x4xf32>"""
+    text = function("%x: tensor<5x4xf32>, %u: tensor<4x3xf32>", "tensor<5x4xf32>", body)
+    module = assert_same(text, _argument("5x4xf32", 0), _argument("4x3xf32", 1))
+    assert left in op_names(module)
+
+
+def test_update_of_a_splat_is_a_pad() -> None:
+    body = """
+      %c = hlo.constant dense<2.5> : tensor<6xf32>
+      %i = hlo.constant dense<5> : tensor<i32>
+      %0 = hlo.dynamic_update_slice %c, %u, %i : (tensor<6xf32>, tensor<2xf32>, tensor<i32>) -> tensor<6xf32>
+      return %0 : tensor<6xf32>"""
+    module = assert_same(
+        function("%u: tensor<2xf32>", "tensor<6xf32>", body), _argument("2xf32", 0)
+    )
+    assert op_names(module) == ["constant", "pad"]
+
+
+TABLES = [
+    '%0:2 = "hlo.sort"(%t, %n) <{dimension = 0 : i64, is_stable = true}> ({\n'
+    "^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):\n"
+    "%l = hlo.compare GT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>\nhlo.return %l : tensor<i1>\n"
+    "}) : (tensor<5xi32>, tensor<5xi32>) -> (tensor<5xi32>, tensor<5xi32>)\n%r = hlo.add %0#1, %z : tensor<5xi32>",
+    '%z0 = hlo.constant dense<0> : tensor<i32>\n%r = "hlo.reduce_window"(%t, %z0) <{window_dimensions = array<i64: 3>, '
+    "padding = dense<[[2, 0]]> : tensor<1x2xi64>}> ({\n^bb0(%a: tensor<i32>, %b: tensor<i32>):\n"
+    "%l = hlo.add %a, %b : tensor<i32>\nhlo.return %l : tensor<i32>\n}) : (tensor<5xi32>, tensor<i32>) -> tensor<5xi32>",
+    "%i = hlo.constant dense<[[9], [1], [-3], [1], [4]]> : tensor<5x1xi32>\n"
+    '%r = "hlo.gather"(%t, %i) <{dimension_numbers = #hlo.gather<collapsed_slice_dims = [0], start_index_map = [0], '
+    "index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<5xi32>, tensor<5x1xi32>) -> tensor<5xi32>",
+    "%i = hlo.constant dense<[[9], [1], [-3], [1], [4]]> : tensor<5x1xi32>\n"
+    '%r = "hlo.scatter"(%t, %i, %t) <{scatter_dimension_numbers = #hlo.scatter<inserted_window_dims = [0], '
+    "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({\n^bb0(%a: tensor<i32>, %b: tensor<i32>):\n"
+    "%l = hlo.add %a, %b : tensor<i32>\nhlo.return %l : tensor<i32>\n}) : (tensor<5xi32>, tensor<5x1xi32>, tensor<5xi32>) -> tensor<5xi32>",
+    "%d = hlo.constant dense<[2, -2, 3, 7, -1]> : tensor<5xi32>\n%q = hlo.divide %t, %d : tensor<5xi32>\n"
+    "%m = hlo.remainder %t, %d : tensor<5xi32>\n%r = hlo.maximum %q, %m : tensor<5xi32>",
+    "%p = hlo.constant dense<7> : tensor<i32>\n%v = hlo.reverse %t, dims = [0] : tensor<5xi32>\n"
+    "%w = hlo.pad %v, %p, low = [1], high = [0], interior = [1] : (tensor<5xi32>, tensor<i32>) -> tensor<10xi32>\n"
+    "%r = hlo.slice %w [0:10:2] : (tensor<10xi32>) -> tensor<5xi32>",
+]
+
+
+@pytest.mark.parametrize("lines", TABLES)
+def test_tables_of_constants_are_computed(lines: str) -> None:
+    body = f"""
+      %t = hlo.constant dense<[3, -7, 3, 2147483647, 0]> : tensor<5xi32>
+      %z = hlo.constant dense<0> : tensor<5xi32>
+      %n = hlo.iota dim = 0 : tensor<5xi32>
+      {lines}
+      return %r : tensor<5xi32>"""
+    assert op_names(assert_same(function("", "tensor<5xi32>", body))) == ["constant"]
+
+
+@pytest.mark.parametrize("divisor", [0, -1])
+def test_division_that_the_specification_singles_out_is_left(divisor: int) -> None:
+    body = f"""
+      %a = hlo.constant dense<[-2147483648, 5]> : tensor<2xi32>
+      %b = hlo.constant dense<[{divisor}, {divisor}]> : tensor<2xi32>
+      %0 = hlo.divide %a, %b : tensor<2xi32>
+      %1 = hlo.remainder %a, %b : tensor<2xi32>
+      return %0, %1 : tensor<2xi32>, tensor<2xi32>"""
+    names = op_names(assert_same(function("", "(tensor<2xi32>, tensor<2xi32>)", body)))
+    assert "divide" in names and "remainder" in names
 
 
 def test_branches_of_known_choice_take_the_place_of_the_op() -> None:
