@@ -41,7 +41,8 @@ class PrepareConvolutions(Pass):
             return ir.WalkResult.ADVANCE
 
         module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-        return any(_prepare(op) for op in found)
+        prepared = [_prepare(op) for op in found]
+        return any(prepared)
 
 
 def _prepare(op: ir.Operation) -> bool:

@@ -46,7 +46,8 @@ class SplitReductions(Pass):
             return ir.WalkResult.ADVANCE
 
         module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-        return any(self._split(op) for op in found)
+        split = [self._split(op) for op in found]
+        return any(split)
 
     def _split(self, op: ir.Operation) -> bool:
         body = list(op.regions[0].blocks[0].operations)
