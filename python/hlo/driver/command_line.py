@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from hlo import ir
 from hlo.diagnostics import CompileError
 
 EXIT_FAILURE = 1
@@ -67,6 +68,9 @@ def run_tool(tool: str, body: Callable[[], int]) -> int:
         return EXIT_USAGE
     except CompileError as error:
         sys.stderr.write(f"{tool}: error: {error}\n")
+        return EXIT_FAILURE
+    except ir.MLIRError as error:
+        sys.stderr.write(f"{tool}: error: MLIR rejects the program: {error}\n")
         return EXIT_FAILURE
     except BrokenPipeError:
         # The reader went away (`hlo-opt ... | head`): nothing is left to say, on exit either.

@@ -229,7 +229,10 @@ class XlaPeer:
             return self._jax.device_put(argument, self._device, may_alias=False)
 
     def _execute(self, arguments: Sequence[Any]) -> list[Any]:
-        outcome = self._executable.execute_sharded(arguments)
+        try:
+            outcome = self._executable.execute_sharded(arguments)
+        except self._jax.errors.JaxRuntimeError as error:
+            raise CompileError(f"XLA compiles the program and fails to run it: {error}") from error
         return [shards[0] for shards in outcome.disassemble_into_single_device_arrays()]
 
 
