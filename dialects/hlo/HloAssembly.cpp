@@ -188,8 +188,7 @@ ParseResult parseSliceRanges(OpAsmParser &parser, DenseI64ArrayAttr &starts, Den
                              DenseI64ArrayAttr &strides) {
   SmallVector<int64_t> start, limit, stride;
   auto parseRange = [&]() -> ParseResult {
-    if (parser.parseInteger(start.emplace_back()) || parser.parseColon() ||
-        parser.parseInteger(limit.emplace_back()))
+    if (parser.parseInteger(start.emplace_back()) || parser.parseColon() || parser.parseInteger(limit.emplace_back()))
       return failure();
     stride.push_back(1);
     if (failed(parser.parseOptionalColon()))

@@ -9,8 +9,7 @@ namespace hlo {
 // ---- Types ----
 // All types when they differ, as a function type; one type when they are the same.
 void printSameTypes(mlir::OpAsmPrinter &printer, mlir::TypeRange operands, mlir::Type result);
-mlir::ParseResult parseSameTypes(mlir::OpAsmParser &parser, llvm::ArrayRef<mlir::Type *> operands,
-                                 mlir::Type &result);
+mlir::ParseResult parseSameTypes(mlir::OpAsmParser &parser, llvm::ArrayRef<mlir::Type *> operands, mlir::Type &result);
 
 inline void printElementwiseTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Type operand,
                                   mlir::Type result) {
@@ -44,8 +43,8 @@ mlir::ParseResult parseComplexTypes(mlir::OpAsmParser &parser, mlir::Type &lhs, 
 // "tensor<4xi1>, tensor<4xf32>": predicate, then everything else.
 void printSelectTypes(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::Type pred, mlir::Type onTrue,
                       mlir::Type onFalse, mlir::Type result);
-mlir::ParseResult parseSelectTypes(mlir::OpAsmParser &parser, mlir::Type &pred, mlir::Type &onTrue,
-                                   mlir::Type &onFalse, mlir::Type &result);
+mlir::ParseResult parseSelectTypes(mlir::OpAsmParser &parser, mlir::Type &pred, mlir::Type &onTrue, mlir::Type &onFalse,
+                                   mlir::Type &result);
 
 // Each operand's type is a result's.
 void printPairwiseTypes(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::TypeRange operands,
@@ -67,9 +66,8 @@ mlir::ParseResult parseVariadicTypes(mlir::OpAsmParser &parser,
 // ---- Operands and attributes ----
 // "%a, %b, ": the comma also follows the last, before an attribute.
 void printOperandsThenComma(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::OperandRange operands);
-mlir::ParseResult
-parseOperandsThenComma(mlir::OpAsmParser &parser,
-                       llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &operands);
+mlir::ParseResult parseOperandsThenComma(mlir::OpAsmParser &parser,
+                                         llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &operands);
 
 // "e5m10"
 void printExponentMantissa(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::IntegerAttr exponent,

@@ -65,8 +65,7 @@ static void printLabelled(AsmPrinter &printer, char firstLetter, int64_t first, 
   printer << ']';
 }
 
-static ParseResult parseLabelled(AsmParser &parser, StringRef firstLetter, StringRef secondLetter,
-                                 LabelledDims &dims) {
+static ParseResult parseLabelled(AsmParser &parser, StringRef firstLetter, StringRef secondLetter, LabelledDims &dims) {
   SmallVector<std::pair<int64_t, int64_t>> spatial;
   int64_t position = 0;
   auto parseLabel = [&]() -> ParseResult {
@@ -122,9 +121,9 @@ ParseResult parseConvBody(AsmParser &parser, ConvDimensionNumbersAttr &attr) {
   if (parseLabelled(parser, "b", "f", input) || parser.parseKeyword("x") || parseLabelled(parser, "i", "o", kernel) ||
       parser.parseArrow() || parseLabelled(parser, "b", "f", output))
     return failure();
-  attr = ConvDimensionNumbersAttr::getChecked([&] { return parser.emitError(start); }, parser.getContext(),
-                                              input.first, input.second, input.spatial, kernel.first, kernel.second,
-                                              kernel.spatial, output.first, output.second, output.spatial);
+  attr = ConvDimensionNumbersAttr::getChecked([&] { return parser.emitError(start); }, parser.getContext(), input.first,
+                                              input.second, input.spatial, kernel.first, kernel.second, kernel.spatial,
+                                              output.first, output.second, output.spatial);
   return success(static_cast<bool>(attr));
 }
 
@@ -141,10 +140,11 @@ Attribute ConvDimensionNumbersAttr::parse(AsmParser &parser, Type) {
   return attr;
 }
 
-LogicalResult ConvDimensionNumbersAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, int64_t inputBatch, int64_t inputFeature,
-    ArrayRef<int64_t> inputSpatial, int64_t kernelInputFeature, int64_t kernelOutputFeature,
-    ArrayRef<int64_t> kernelSpatial, int64_t outputBatch, int64_t outputFeature, ArrayRef<int64_t> outputSpatial) {
+LogicalResult ConvDimensionNumbersAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t inputBatch,
+                                               int64_t inputFeature, ArrayRef<int64_t> inputSpatial,
+                                               int64_t kernelInputFeature, int64_t kernelOutputFeature,
+                                               ArrayRef<int64_t> kernelSpatial, int64_t outputBatch,
+                                               int64_t outputFeature, ArrayRef<int64_t> outputSpatial) {
   auto check = [&](StringRef name, int64_t first, int64_t second, ArrayRef<int64_t> spatial) -> LogicalResult {
     SmallVector<int64_t> all(spatial);
     all.append({first, second});
@@ -154,8 +154,8 @@ LogicalResult ConvDimensionNumbersAttr::verify(
     return success();
   };
   if (inputSpatial.size() != kernelSpatial.size() || inputSpatial.size() != outputSpatial.size())
-    return emitError() << "input, kernel and output must have as many spatial dimensions, found "
-                       << inputSpatial.size() << ", " << kernelSpatial.size() << " and " << outputSpatial.size();
+    return emitError() << "input, kernel and output must have as many spatial dimensions, found " << inputSpatial.size()
+                       << ", " << kernelSpatial.size() << " and " << outputSpatial.size();
   if (failed(check("input", inputBatch, inputFeature, inputSpatial)) ||
       failed(check("kernel", kernelInputFeature, kernelOutputFeature, kernelSpatial)))
     return failure();

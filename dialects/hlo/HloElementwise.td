@@ -9,6 +9,10 @@ class HLO_UnaryOp<string mnemonic, Type operandType, string constraints = "C1", 
     HLO_InferOp<mnemonic, constraints, traits # [Pure]> {
   let arguments = (ins operandType:$operand);
   let results = (outs operandType:$result);
+  let description = [{
+    Constraints:
+    - (C1) operands and result have the same type, up to the parameters of quantization.
+  }];
   let assemblyFormat = "$operand attr-dict `:` custom<ElementwiseTypes>(type($operand), type($result))";
   let extraClassDefinition = inferDefinition # [{
     ::llvm::LogicalResult $cppClass::inferTypes(const ::hlo::Checker &check, Adaptor adaptor,
@@ -23,6 +27,11 @@ class HLO_UnaryOpOwnResult<string mnemonic, string constraints, Type operandType
     HLO_InferOp<mnemonic, constraints, [Pure]> {
   let arguments = (ins operandType:$operand);
   let results = (outs resultType:$result);
+  let description = [{
+    Constraints:
+    - (C1) operand and result have the same shape.
+    - (C2) the result has the element type of operand, or of its parts when operand is complex.
+  }];
   let assemblyFormat = "$operand attr-dict `:` custom<ElementwiseTypes>(type($operand), type($result))";
 }
 
@@ -36,6 +45,10 @@ class HLO_BinaryOp<string mnemonic, Type operandType, string constraints = "C1",
     HLO_InferOp<mnemonic, constraints, traits # [Pure]> {
   let arguments = (ins operandType:$lhs, operandType:$rhs);
   let results = (outs operandType:$result);
+  let description = [{
+    Constraints:
+    - (C1) operands and result have the same type, up to the parameters of quantization.
+  }];
   let assemblyFormat = [{
     $lhs `,` $rhs attr-dict `:` custom<ElementwiseTypes>(type($lhs), type($rhs), type($result))
   }];

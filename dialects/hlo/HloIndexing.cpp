@@ -28,20 +28,21 @@ LogicalResult checkShapeOperand(const Checker &check, StringRef constraint, Stri
   return success();
 }
 
-// A result may differ from a per-axis quantized operand in where it is quantized and, when `anyScales`, in scales and zero
-// points.
+// A result may differ from a per-axis quantized operand in where it is quantized and, when `anyScales`, in scales and
+// zero points.
 static LogicalResult checkSameElement(const Checker &check, Type operand, Type result, bool anyScales) {
   auto from = dyn_cast<quant::UniformQuantizedPerAxisType>(operand);
   auto to = dyn_cast<quant::UniformQuantizedPerAxisType>(result);
-  const bool sameScales = from && to && from.getScales() == to.getScales() && from.getZeroPoints() == to.getZeroPoints();
+  const bool sameScales =
+      from && to && from.getScales() == to.getScales() && from.getZeroPoints() == to.getZeroPoints();
   if (from && to ? areElementsCompatible(from, to) && (anyScales || sameScales) : operand == result)
     return success();
   return check.fail("C1") << "operand and result must have the same element type, found " << operand << " and "
                           << result;
 }
 
-static LogicalResult checkBroadcastQuantization(const Checker &check, RankedTensorType operand,
-                                                RankedTensorType result, ArrayRef<int64_t> dimensions) {
+static LogicalResult checkBroadcastQuantization(const Checker &check, RankedTensorType operand, RankedTensorType result,
+                                                ArrayRef<int64_t> dimensions) {
   auto from = dyn_cast<quant::UniformQuantizedPerAxisType>(operand.getElementType());
   auto to = dyn_cast<quant::UniformQuantizedPerAxisType>(result.getElementType());
   if (!from || !to)
@@ -112,8 +113,7 @@ LogicalResult checkReshape(const Checker &check, RankedTensorType operand, Ranke
 // ---- Pad ----
 
 FailureOr<SmallVector<int64_t>> paddedShape(const Checker &check, StringRef constraint, ArrayRef<int64_t> shape,
-                                            ArrayRef<int64_t> low, ArrayRef<int64_t> high,
-                                            ArrayRef<int64_t> interior) {
+                                            ArrayRef<int64_t> low, ArrayRef<int64_t> high, ArrayRef<int64_t> interior) {
   SmallVector<int64_t> result;
   for (auto [index, size] : llvm::enumerate(shape)) {
     if (isDynamic(size)) {
@@ -146,8 +146,8 @@ static int64_t vectorSize(RankedTensorType indices, int64_t vectorDim) {
   return vectorDim < indices.getRank() ? indices.getDimSize(vectorDim) : 1;
 }
 
-static LogicalResult checkAtMostOne(const Checker &check, StringRef constraint, StringRef name,
-                                    ArrayRef<int64_t> dims, ArrayRef<int64_t> sizes) {
+static LogicalResult checkAtMostOne(const Checker &check, StringRef constraint, StringRef name, ArrayRef<int64_t> dims,
+                                    ArrayRef<int64_t> sizes) {
   for (int64_t dim : dims)
     if (!isDynamic(sizes[dim]) && sizes[dim] > 1)
       return check.fail(constraint) << "slice_sizes must be at most 1 in " << name << ", found " << sizes[dim]
@@ -187,12 +187,12 @@ LogicalResult inferGather(const Checker &check, const GatherConstraints &constra
                                         << offset.size() + collapsed.size() + batching.size();
   // C2
   if (vectorDim < 0 || vectorDim > indices.getRank())
-    return check.fail(constraints.vectorRange) << "index_vector_dim must be in [0, " << indices.getRank()
-                                               << "], found " << vectorDim;
+    return check.fail(constraints.vectorRange)
+           << "index_vector_dim must be in [0, " << indices.getRank() << "], found " << vectorDim;
   // C3
   if (!areSizesCompatible(vectorSize(indices, vectorDim), static_cast<int64_t>(map.size())))
-    return check.fail(constraints.mapSize) << "start_index_map must have " << vectorSize(indices, vectorDim)
-                                           << " element(s), found " << map.size();
+    return check.fail(constraints.mapSize)
+           << "start_index_map must have " << vectorSize(indices, vectorDim) << " element(s), found " << map.size();
   // C4
   if (failed(check.unique(constraints.offsetOrder, "offset_dims", offset)) ||
       failed(check.sorted(constraints.offsetOrder, "offset_dims", offset)))
@@ -231,8 +231,8 @@ LogicalResult inferGather(const Checker &check, const GatherConstraints &constra
   for (auto [index, size] : llvm::enumerate(sliceSizes)) {
     const int64_t most = operand.getDimSize(index);
     if (!isDynamic(size) && (size < 0 || (!isDynamic(most) && size > most)))
-      return check.fail(constraints.sliceRange) << "slice_sizes must be in [0, " << most << "] in dimension " << index
-                                                << ", found " << size;
+      return check.fail(constraints.sliceRange)
+             << "slice_sizes must be in [0, " << most << "] in dimension " << index << ", found " << size;
   }
   // C22, C23: batch sizes and kept slice sizes, each in order, where offset_dims says
   SmallVector<int64_t> kept, shape;

@@ -16,8 +16,7 @@ llvm::LogicalResult checkReshape(const Checker &check, mlir::RankedTensorType op
 // The shape of a padded tensor.
 llvm::FailureOr<llvm::SmallVector<int64_t>> paddedShape(const Checker &check, llvm::StringRef constraint,
                                                         llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> low,
-                                                        llvm::ArrayRef<int64_t> high,
-                                                        llvm::ArrayRef<int64_t> interior);
+                                                        llvm::ArrayRef<int64_t> high, llvm::ArrayRef<int64_t> interior);
 
 // The numbers a shape operand is known to hold, nothing when it is computed.
 std::optional<llvm::SmallVector<int64_t>> constantShape(mlir::Value shape);
@@ -27,8 +26,8 @@ llvm::LogicalResult checkShapeOperand(const Checker &check, llvm::StringRef cons
 
 // The numbers of gather's constraints, which dynamic_gather numbers otherwise.
 struct GatherConstraints {
-  llvm::StringRef rank, vectorRange, mapSize, offsetOrder, offsetRange, collapsedUnique, collapsedSorted, collapsedRange,
-      collapsedSizes, mapUnique, mapRange, sliceCount, sliceRange, elements;
+  llvm::StringRef rank, vectorRange, mapSize, offsetOrder, offsetRange, collapsedUnique, collapsedSorted,
+      collapsedRange, collapsedSizes, mapUnique, mapRange, sliceCount, sliceRange, elements;
 };
 inline constexpr GatherConstraints gatherConstraints = {"C1", "C2", "C3",  "C4",  "C5",  "C6",  "C7",
                                                         "C8", "C9", "C18", "C19", "C20", "C21", "C23"};

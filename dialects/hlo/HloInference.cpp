@@ -16,8 +16,7 @@ InFlightDiagnostic Checker::fail(StringRef constraint) const {
   return diagnostic;
 }
 
-LogicalResult Checker::inRange(StringRef constraint, StringRef name, ArrayRef<int64_t> dimensions,
-                               int64_t rank) const {
+LogicalResult Checker::inRange(StringRef constraint, StringRef name, ArrayRef<int64_t> dimensions, int64_t rank) const {
   for (int64_t dimension : dimensions)
     if (dimension < 0 || dimension >= rank)
       return fail(constraint) << name << " must be in [0, " << rank << "), found " << dimension;
@@ -136,8 +135,8 @@ LogicalResult checkSignature(const Checker &check, StringRef constraint, StringR
                                   << returned->size();
   for (auto [index, found, expected] : llvm::enumerate(*returned, results))
     if (!areCompatible(found, expected))
-      return check.fail(constraint) << "value #" << index << " that " << name << " returns must have type "
-                                    << expected << ", found " << found;
+      return check.fail(constraint) << "value #" << index << " that " << name << " returns must have type " << expected
+                                    << ", found " << found;
   return success();
 }
 
@@ -180,8 +179,7 @@ LogicalResult checkInferred(const Checker &check, StringRef constraints, bool ke
   if (inferred.size() != actual.size())
     return check.fail(constraints) << "must have " << inferred.size() << " result(s), found " << actual.size();
   for (auto [index, expected, found] : llvm::enumerate(inferred, actual))
-    if (!areCompatible(expected, found) ||
-        (keepsQuantization && elementTypeOf(expected) != elementTypeOf(found)))
+    if (!areCompatible(expected, found) || (keepsQuantization && elementTypeOf(expected) != elementTypeOf(found)))
       return check.fail(constraints) << "result #" << index << " must have type " << expected << ", found " << found;
   return success();
 }

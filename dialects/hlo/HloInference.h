@@ -60,8 +60,8 @@ mlir::RankedTensorType mergeTypes(mlir::RankedTensorType a, mlir::RankedTensorTy
 // The types a region returns, or nothing while the region has no body yet.
 std::optional<llvm::SmallVector<mlir::Type>> returnedTypes(mlir::Region *region);
 
-// Checks that a region is a reducer: (tensor<E0>.., tensor<E0>..) -> (tensor<E0>..), where each input's element type can
-// be widened to its E. Gives the E; without a body yet they are the inputs' own.
+// Checks that a region is a reducer: (tensor<E0>.., tensor<E0>..) -> (tensor<E0>..), where each input's element type
+// can be widened to its E. Gives the E; without a body yet they are the inputs' own.
 llvm::LogicalResult checkReducer(const Checker &check, llvm::StringRef constraint, mlir::Region &region,
                                  llvm::ArrayRef<mlir::Type> inputElements,
                                  llvm::SmallVectorImpl<mlir::Type> &accumulated);
@@ -72,8 +72,7 @@ llvm::LogicalResult checkSignature(const Checker &check, llvm::StringRef constra
 // Product of sizes; nothing when a size is not known or the product does not fit 64 bits.
 std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape);
 
-template <typename Op>
-constexpr unsigned leastOperands() {
+template <typename Op> constexpr unsigned leastOperands() {
   using namespace mlir::OpTrait;
   if (Op::template hasTrait<OneOperand>() || Op::template hasTrait<AtLeastNOperands<1>::template Impl>())
     return 1;
@@ -90,8 +89,7 @@ constexpr unsigned leastOperands() {
   return 0;
 }
 
-template <typename Op>
-constexpr unsigned leastRegions() {
+template <typename Op> constexpr unsigned leastRegions() {
   using namespace mlir::OpTrait;
   if (Op::template hasTrait<OneRegion>())
     return 1;

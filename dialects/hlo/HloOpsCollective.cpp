@@ -28,8 +28,8 @@ struct GroupRules {
   bool sameSize = true;
 };
 
-// Checks groups of processes: a matrix, a row a group; or the axes of a mesh. Gives the size of a group, dynamic when it
-// is a mesh's.
+// Checks groups of processes: a matrix, a row a group; or the axes of a mesh. Gives the size of a group, dynamic when
+// it is a mesh's.
 static FailureOr<int64_t> checkGroups(const Checker &check, StringRef uniqueConstraint, StringRef rangeConstraint,
                                       Attribute groups, GroupRules rules) {
   auto matrix = dyn_cast<DenseIntElementsAttr>(groups);
@@ -71,8 +71,8 @@ static LogicalResult checkPairs(const Checker &check, DenseIntElementsAttr pairs
     if (process < 0)
       return check.fail("C4") << "source_target_pairs must not be negative, found " << process;
     if (!(isSource ? sources : targets).insert(process).second)
-      return check.fail(isSource ? "C2" : "C3") << (isSource ? "sources" : "targets") << " must be unique, found "
-                                                << process << " twice";
+      return check.fail(isSource ? "C2" : "C3")
+             << (isSource ? "sources" : "targets") << " must be unique, found " << process << " twice";
   }
   return success();
 }
@@ -92,6 +92,14 @@ static LogicalResult checkComputation(const Checker &check, StringRef constraint
       return check.fail(constraint) << "the element types of operands must widen to the computation's "
                                     << elements.front() << ", found " << element;
   accumulated = elements.front();
+  return success();
+}
+
+// A dynamic root: an i32 for each operand before it.
+static LogicalResult checkRoots(const Checker &check, StringRef constraint, Value roots, size_t count) {
+  auto expected = RankedTensorType::get({static_cast<int64_t>(count)}, IntegerType::get(roots.getContext(), 32));
+  if (!areCompatible(roots.getType(), expected))
+    return check.fail(constraint) << "the last operand must have type " << expected << ", found " << roots.getType();
   return success();
 }
 
@@ -120,8 +128,8 @@ LogicalResult AllGatherOp::verify() {
     const bool known = !isDynamic(shape[dimension]) && !isDynamic(*groupSize);
     shape[dimension] = known ? shape[dimension] * *groupSize : ShapedType::kDynamic;
     if (from.getElementType() != to.getElementType() || !areShapesCompatible(shape, to.getShape()))
-      return check.fail("C6") << "result must have type "
-                              << RankedTensorType::get(shape, from.getElementType()) << ", found " << to;
+      return check.fail("C6") << "result must have type " << RankedTensorType::get(shape, from.getElementType())
+                              << ", found " << to;
   }
   return success();
 }
@@ -130,8 +138,7 @@ LogicalResult AllReduceOp::inferTypes(const Checker &check, Adaptor adaptor, Sma
   if (adaptor.getOperands().empty())
     return check.fail("I1") << "takes at least one operand";
   // C1 to C3
-  if (failed(checkGroups(check, "C1", "C3", adaptor.getReplicaGroupsAttr(),
-                         {/*complete=*/true, /*sameSize=*/false})))
+  if (failed(checkGroups(check, "C1", "C3", adaptor.getReplicaGroupsAttr(), {/*complete=*/true, /*sameSize=*/false})))
     return failure();
   // C4
   if (failed(checkChannel(check, "C4", adaptor.getUseGlobalDeviceIds(), adaptor.getChannelHandle())))
@@ -154,14 +161,13 @@ LogicalResult CollectiveReduceOp::inferTypes(const Checker &check, Adaptor adapt
   // C1, C2
   if (failed(checkGroups(check, "C1", "C2", adaptor.getReplicaGroupsAttr(), {/*complete=*/false})))
     return failure();
+  // As of the other collectives
+  if (failed(checkChannel(check, "I4", adaptor.getUseGlobalDeviceIds(), adaptor.getChannelHandle())))
+    return failure();
   // C3
   ValueRange reduced = operands.drop_back(dynamicRoot ? 1 : 0);
-  if (dynamicRoot) {
-    RankedTensorType roots = tensorType(operands.back());
-    if (roots.getRank() != 1 || !areSizesCompatible(roots.getDimSize(0), static_cast<int64_t>(reduced.size())))
-      return check.fail("C3") << "the last operand must be a vector of " << reduced.size() << " root(s), found "
-                              << roots;
-  }
+  if (dynamicRoot && failed(checkRoots(check, "C3", operands.back(), reduced.size())))
+    return failure();
   // C4
   Type element;
   if (failed(checkComputation(check, "C4", adaptor.getComputation(), reduced, element)))
@@ -259,11 +265,8 @@ LogicalResult CollectiveBroadcastOp::inferTypes(const Checker &check, Adaptor ad
   if (dynamicRoot) {
     if (operands.size() < 2)
       return check.fail("C4") << "takes at least two operands, found " << operands.size();
-    RankedTensorType roots = tensorType(operands.back());
-    const auto expected = RankedTensorType::get({static_cast<int64_t>(sent.size())},
-                                                IntegerType::get(roots.getContext(), 32));
-    if (!areCompatible(roots, expected))
-      return check.fail("C4") << "the last operand must have type " << expected << ", found " << roots;
+    if (failed(checkRoots(check, "C4", operands.back(), sent.size())))
+      return failure();
   }
   // C5; C6 is about values
   llvm::append_range(types, sent.getTypes());
@@ -343,7 +346,8 @@ LogicalResult SendOp::inferTypes(const Checker &check, Adaptor adaptor, SmallVec
   // C5: 1 is device to device, 2 device to host
   const int64_t expected = adaptor.getIsHostTransfer() ? 2 : 1;
   if (adaptor.getChannelHandle().getType() != expected)
-    return check.fail("C5") << "channel type must be " << expected << ", found " << adaptor.getChannelHandle().getType();
+    return check.fail("C5") << "channel type must be " << expected << ", found "
+                            << adaptor.getChannelHandle().getType();
   types.push_back(TokenType::get(adaptor.getToken().getContext()));
   return success();
 }

@@ -42,8 +42,8 @@ static LogicalResult checkQuantizedElements(const Checker &check, const ElementC
   if (left.getStorageType() != right.getStorageType() || left.isSigned() != right.isSigned())
     return check.fail(numbers.storage) << "lhs and rhs must store the same type, found " << lhs << " and " << rhs;
   if (left.getExpressedType() != right.getExpressedType() || left.getExpressedType() != expressedType(result))
-    return check.fail(numbers.expressed) << "lhs, rhs and result must express the same type, found " << lhs << ", " << rhs
-                                         << " and " << result;
+    return check.fail(numbers.expressed) << "lhs, rhs and result must express the same type, found " << lhs << ", "
+                                         << rhs << " and " << result;
   if (isa<quant::UniformQuantizedType>(rhs) && !isa<quant::UniformQuantizedType>(result))
     return check.fail(numbers.perTensor) << "the result must be quantized per tensor as rhs is, found " << result;
   return success();
@@ -82,8 +82,8 @@ LogicalResult DotOp::verify() {
   if (lhs.getRank() < 1 || lhs.getRank() > 2 || rhs.getRank() < 1 || rhs.getRank() > 2)
     return check.fail("") << "operands must be vectors or matrices, found " << lhs << " and " << rhs;
   if (!areSizesCompatible(lhs.getShape().back(), rhs.getShape().front()))
-    return check.fail("") << "contracting dimensions must have the same size, found " << lhs.getShape().back() << " and "
-                          << rhs.getShape().front();
+    return check.fail("") << "contracting dimensions must have the same size, found " << lhs.getShape().back()
+                          << " and " << rhs.getShape().front();
   SmallVector<int64_t> shape(lhs.getShape().drop_back());
   llvm::append_range(shape, rhs.getShape().drop_front());
   if (!areShapesCompatible(shape, result.getShape()))
@@ -157,7 +157,8 @@ LogicalResult DotGeneralOp::verify() {
   // C13 to C20
   if (failed(checkElements(check, dotElements, lhs, rhs, result)))
     return failure();
-  if (auto quantized = dyn_cast<quant::UniformQuantizedType>(rhs.getElementType()); quantized && quantized.getZeroPoint())
+  if (auto quantized = dyn_cast<quant::UniformQuantizedType>(rhs.getElementType());
+      quantized && quantized.getZeroPoint())
     return check.fail("C15") << "the zero point of rhs must be 0, found " << quantized.getZeroPoint();
   if (auto quantized = dyn_cast<quant::UniformQuantizedPerAxisType>(rhs.getElementType())) {
     if (llvm::any_of(quantized.getZeroPoints(), [](int64_t zeroPoint) { return zeroPoint != 0; }))
@@ -193,8 +194,8 @@ static FailureOr<RaggedMode> raggedMode(const Checker &check, RaggedDotDimension
                                                                            : RaggedMode::NonContracting;
 }
 
-// Group sizes with more than one dimension start with the dimensions of lhs that the groups depend on: the batching ones,
-// then those of the ragged dimension's kind before it.
+// Group sizes with more than one dimension start with the dimensions of lhs that the groups depend on: the batching
+// ones, then those of the ragged dimension's kind before it.
 static LogicalResult checkGroupPrefix(const Checker &check, RaggedDotDimensionNumbersAttr dims, RaggedMode mode,
                                       RankedTensorType lhs, RankedTensorType groups) {
   if (groups.getRank() == 1)
@@ -260,7 +261,8 @@ LogicalResult RaggedDotOp::verify() {
     return check.fail("C4") << "group_sizes must have a dimension, found " << groups;
   const int64_t groupCount = groups.getShape().back();
   if (groupDims == 1 && !areSizesCompatible(groupCount, rhs.getDimSize(rhsGroup[0])))
-    return check.fail("C4") << "group_sizes must have " << rhs.getDimSize(rhsGroup[0]) << " groups, found " << groupCount;
+    return check.fail("C4") << "group_sizes must have " << rhs.getDimSize(rhsGroup[0]) << " groups, found "
+                            << groupCount;
   if (failed(checkGroupPrefix(check, dims, *mode, lhs, groups)))
     return failure();
   // C5
@@ -354,8 +356,7 @@ static LogicalResult checkConvolutionQuantization(const Checker &check, const Co
   return axis("C30", "result", conv.result.getElementType(), conv.dims.getOutputFeatureDimension());
 }
 
-template <typename Op>
-static LogicalResult verifyConvolution(Op op, DenseIntElementsAttr padding) {
+template <typename Op> static LogicalResult verifyConvolution(Op op, DenseIntElementsAttr padding) {
   Checker check(op);
   Convolution conv = {tensorType(op.getLhs()),
                       tensorType(op.getRhs()),
@@ -372,14 +373,13 @@ static LogicalResult verifyConvolution(Op op, DenseIntElementsAttr padding) {
   if (spatial != rank - 2)
     return check.fail("C12") << "dimension_numbers must have " << rank - 2 << " spatial dimensions, found " << spatial;
   // C2 to C8
-  FailureOr<SmallVector<WindowDimension>> window =
-      checkWindow(check, spatial,
-                  {{},
-                   {"window_strides", op.getWindowStrides(), "C2", "C3"},
-                   {"lhs_dilation", op.getLhsDilation(), "C5", "C6"},
-                   {"rhs_dilation", op.getRhsDilation(), "C7", "C8"},
-                   padding,
-                   "C4"});
+  FailureOr<SmallVector<WindowDimension>> window = checkWindow(check, spatial,
+                                                               {{},
+                                                                {"window_strides", op.getWindowStrides(), "C2", "C3"},
+                                                                {"lhs_dilation", op.getLhsDilation(), "C5", "C6"},
+                                                                {"rhs_dilation", op.getRhsDilation(), "C7", "C8"},
+                                                                padding,
+                                                                "C4"});
   if (failed(window))
     return failure();
   // C9
@@ -415,8 +415,8 @@ static LogicalResult checkEinsum(const Checker &check, StringRef config, ValueRa
   SmallVector<StringRef> terms;
   inputs.split(terms, ',');
   if (!config.contains("->") || terms.size() != operands.size())
-    return check.fail("") << "einsum_config must have " << operands.size() << " input(s) and an output, found '" << config
-                          << "'";
+    return check.fail("") << "einsum_config must have " << operands.size() << " input(s) and an output, found '"
+                          << config << "'";
   if (config.contains("..."))
     return success();
   llvm::SmallDenseMap<char, int64_t> sizes;

@@ -81,22 +81,31 @@ void WhileOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setNa
     setName(argument, "iterArg");
 }
 
+// Two forms: "(%iterArg = %init, ...) : T, ..." when a carried value has one type throughout, and
+// "(%init, ...) : (T, ...) -> (R, ...)" with block arguments in the regions when types differ in what they know of
+// sizes.
 void WhileOp::print(OpAsmPrinter &printer) {
-  printer << '(';
-  llvm::interleaveComma(llvm::zip(getCond().getArguments(), getOperand()), printer, [&](auto pair) {
-    printer << std::get<0>(pair) << " = " << std::get<1>(pair);
-  });
-  printer << ')';
-  if (!getOperand().empty()) {
-    printer << " : ";
-    llvm::interleaveComma(getOperand().getTypes(), printer);
+  TypeRange types = getOperand().getTypes();
+  const bool oneType = llvm::equal(types, getResults().getTypes()) &&
+                       llvm::equal(types, getCond().getArgumentTypes()) &&
+                       llvm::equal(types, getBody().getArgumentTypes());
+  if (oneType) {
+    printer << '(';
+    llvm::interleaveComma(llvm::zip(getCond().getArguments(), getOperand()), printer,
+                          [&](auto pair) { printer << std::get<0>(pair) << " = " << std::get<1>(pair); });
+    printer << ')';
+    if (!types.empty())
+      printer << " : " << types;
+  } else {
+    printer << '(' << getOperand() << ") : ";
+    printer.printFunctionalType(*this);
   }
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
   printer.printNewline();
   printer << " cond ";
-  printer.printRegion(getCond(), /*printEntryBlockArgs=*/false);
+  printer.printRegion(getCond(), /*printEntryBlockArgs=*/!oneType);
   printer << " do ";
-  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/!oneType);
 }
 
 ParseResult WhileOp::parse(OpAsmParser &parser, OperationState &state) {
@@ -104,17 +113,40 @@ ParseResult WhileOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   auto parsePair = [&]() -> ParseResult {
-    return failure(parser.parseArgument(arguments.emplace_back()) || parser.parseEqual() ||
-                   parser.parseOperand(operands.emplace_back()));
+    OpAsmParser::UnresolvedOperand first;
+    if (parser.parseOperand(first, /*allowResultNumber=*/true))
+      return failure();
+    if (first.number != 0 || failed(parser.parseOptionalEqual())) {
+      operands.push_back(first);
+      return success();
+    }
+    arguments.emplace_back().ssaName = first;
+    return parser.parseOperand(operands.emplace_back());
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parsePair))
     return failure();
-  if (!operands.empty() && (parser.parseColon() || parser.parseTypeList(state.types)))
-    return failure();
-  if (parser.resolveOperands(operands, state.types, start, state.operands) ||
+  if (!arguments.empty() && arguments.size() != operands.size())
+    return parser.emitError(start, "expected a block argument for all operands or for none");
+  SmallVector<Type> types;
+  if (!operands.empty()) {
+    if (parser.parseColon())
+      return failure();
+    if (arguments.empty()) {
+      FunctionType type;
+      if (parser.parseType(type))
+        return failure();
+      llvm::append_range(types, type.getInputs());
+      state.addTypes(type.getResults());
+    } else {
+      if (parser.parseTypeList(types))
+        return failure();
+      state.addTypes(types);
+    }
+  }
+  if (parser.resolveOperands(operands, types, start, state.operands) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
-  for (auto [argument, type] : llvm::zip_equal(arguments, state.types))
+  for (auto [argument, type] : llvm::zip_equal(arguments, ArrayRef<Type>(types).take_front(arguments.size())))
     argument.type = type;
   Region *cond = state.addRegion(), *body = state.addRegion();
   return failure(parser.parseKeyword("cond") || parser.parseRegion(*cond, arguments) || parser.parseKeyword("do") ||
@@ -140,8 +172,9 @@ LogicalResult CompositeOp::verify() {
   auto isNamespaced = [](StringRef name) {
     auto [space, rest] = name.split('.');
     auto isWord = [](StringRef word) {
-      return !word.empty() && (llvm::isAlpha(word.front()) || word.front() == '_') &&
-             llvm::all_of(word, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$' || c == '-'; });
+      return !word.empty() && (llvm::isAlpha(word.front()) || word.front() == '_') && llvm::all_of(word, [](char c) {
+        return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$' || c == '-';
+      });
     };
     return isWord(space) && isWord(rest);
   };
@@ -275,8 +308,8 @@ LogicalResult GetTupleElementOp::inferTypes(const Checker &check, Adaptor adapto
   if (!tuple)
     return check.fail("I1") << "operand must be a tuple, found " << adaptor.getOperand().getType();
   // C1
-  if (failed(check.inRange("C1", "index", {static_cast<int64_t>(static_cast<int32_t>(adaptor.getIndex()))},
-                           tuple.size())))
+  if (failed(
+          check.inRange("C1", "index", {static_cast<int64_t>(static_cast<int32_t>(adaptor.getIndex()))}, tuple.size())))
     return failure();
   // C2
   types.push_back(tuple.getType(adaptor.getIndex()));
@@ -295,11 +328,13 @@ LogicalResult AsyncStartOp::inferTypes(const Checker &check, Adaptor adaptor, Sm
     return check.fail("C1") << "body must contain one operation and a return";
   Operation &operation = body.front();
   // C2
-  static constexpr StringRef allowed[] = {"hlo.all_reduce",        "hlo.all_gather",           "hlo.all_to_all",
-                                          "hlo.collective_permute", "hlo.reduce_scatter",      "hlo.collective_broadcast",
-                                          "hlo.slice",              "hlo.dynamic_slice",       "hlo.dynamic_update_slice"};
+  static constexpr StringRef allowed[] = {
+      "hlo.all_reduce",          "hlo.all_gather",           "hlo.all_to_all", "hlo.collective_permute",
+      "hlo.reduce_scatter",      "hlo.collective_broadcast", "hlo.slice",      "hlo.dynamic_slice",
+      "hlo.dynamic_update_slice"};
   if (!llvm::is_contained(allowed, operation.getName().getStringRef()))
-    return check.fail("C2") << "body must hold a collective operation or a slice, found '" << operation.getName() << "'";
+    return check.fail("C2") << "body must hold a collective operation or a slice, found '" << operation.getName()
+                            << "'";
   // C3
   if (!areCompatible(TypeRange(adaptor.getOperands()), TypeRange(adaptor.getBody().getArgumentTypes())) ||
       !llvm::equal(operation.getOperands(), adaptor.getBody().getArguments()))

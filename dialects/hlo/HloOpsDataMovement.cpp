@@ -95,8 +95,7 @@ LogicalResult BitcastConvertOp::verify() {
   }
   const int64_t wide = std::max(from, to), narrow = std::min(from, to);
   const bool fits = longer.size() == shorter.size() + 1 && areShapesCompatible(longer.drop_back(), shorter) &&
-                    (isDynamic(longer.back()) ||
-                     llvm::checkedMul(longer.back(), narrow).value_or(-1) == wide);
+                    (isDynamic(longer.back()) || llvm::checkedMul(longer.back(), narrow).value_or(-1) == wide);
   if (!fits)
     return check.fail("C1") << "the side with narrower elements must have a trailing dimension that makes up for their "
                             << "width, found " << operand << " and " << result;
@@ -369,10 +368,10 @@ LogicalResult TransposeOp::inferTypes(const Checker &check, Adaptor adaptor, Sma
   Type element = operand.getElementType();
   if (auto quantized = dyn_cast<quant::UniformQuantizedPerAxisType>(element)) {
     const auto axis = llvm::find(permutation, quantized.getQuantizedDimension()) - permutation.begin();
-    element = quant::UniformQuantizedPerAxisType::get(
-        quantized.getFlags(), quantized.getStorageType(), quantized.getExpressedType(), quantized.getScales(),
-        quantized.getZeroPoints(), static_cast<int32_t>(axis), quantized.getStorageTypeMin(),
-        quantized.getStorageTypeMax());
+    element = quant::UniformQuantizedPerAxisType::get(quantized.getFlags(), quantized.getStorageType(),
+                                                      quantized.getExpressedType(), quantized.getScales(),
+                                                      quantized.getZeroPoints(), static_cast<int32_t>(axis),
+                                                      quantized.getStorageTypeMin(), quantized.getStorageTypeMax());
   }
   types.push_back(RankedTensorType::get(shape, element));
   return success();

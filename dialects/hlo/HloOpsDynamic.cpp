@@ -40,8 +40,8 @@ LogicalResult DynamicBroadcastInDimOp::verify() {
   if (failed(check.unique("C8", "known_expanding_dimensions and known_nonexpanding_dimensions", known)))
     return failure();
   // C9
-  if (failed(check.inRange("C9", "known_expanding_dimensions", getKnownExpandingDimensions().value_or(ArrayRef<int64_t>()),
-                           operand.getRank())))
+  if (failed(check.inRange("C9", "known_expanding_dimensions",
+                           getKnownExpandingDimensions().value_or(ArrayRef<int64_t>()), operand.getRank())))
     return failure();
   // C10
   return check.inRange("C10", "known_nonexpanding_dimensions",
@@ -86,7 +86,8 @@ LogicalResult DynamicPadOp::verify() {
       return check.fail("C2") << "padding amounts must have " << operand.getRank() << " element(s), found "
                               << tensorType(amounts).getDimSize(0);
   // C3
-  std::optional<SmallVector<int64_t>> low = constantShape(getEdgePaddingLow()), high = constantShape(getEdgePaddingHigh());
+  std::optional<SmallVector<int64_t>> low = constantShape(getEdgePaddingLow()),
+                                      high = constantShape(getEdgePaddingHigh());
   std::optional<SmallVector<int64_t>> interior = constantShape(getInteriorPadding());
   if (interior && failed(check.atLeast("C3", "interior_padding", *interior, 0)))
     return failure();

@@ -60,10 +60,11 @@ LogicalResult AddOp::verify() {
     return check.fail("C2") << "all or none must be quantized, found " << lhs << ", " << rhs << " and " << result;
   // C5
   auto resultAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(result);
-  const bool operandPerAxis = isa<quant::UniformQuantizedPerAxisType>(lhs) || isa<quant::UniformQuantizedPerAxisType>(rhs);
+  const bool operandPerAxis =
+      isa<quant::UniformQuantizedPerAxisType>(lhs) || isa<quant::UniformQuantizedPerAxisType>(rhs);
   if (operandPerAxis != static_cast<bool>(resultAxis))
-    return check.fail("C5") << "the result must be quantized per axis if and only if an operand is, found " << lhs << ", "
-                            << rhs << " and " << result;
+    return check.fail("C5") << "the result must be quantized per axis if and only if an operand is, found " << lhs
+                            << ", " << rhs << " and " << result;
   // C6, C7
   auto sameAxis = [&](StringRef constraint, StringRef name, Type operand) -> LogicalResult {
     auto operandAxis = dyn_cast<quant::UniformQuantizedPerAxisType>(operand);
@@ -84,8 +85,8 @@ LogicalResult ClampOp::inferTypes(const Checker &check, Adaptor adaptor, SmallVe
   auto checkBound = [&](StringRef constraint, StringRef name, Value bound) -> LogicalResult {
     ArrayRef<int64_t> shape = tensorType(bound).getShape();
     if (!shape.empty() && !areShapesCompatible(shape, operand.getShape()))
-      return check.fail(constraint) << name << " must be a scalar or have the operand's shape, found " << bound.getType()
-                                    << " and " << operand;
+      return check.fail(constraint) << name << " must be a scalar or have the operand's shape, found "
+                                    << bound.getType() << " and " << operand;
     return success();
   };
   if (failed(checkBound("C1", "min", adaptor.getMin())) || failed(checkBound("C2", "max", adaptor.getMax())))
@@ -109,7 +110,7 @@ LogicalResult CompareOp::inferTypes(const Checker &check, Adaptor adaptor, Small
   // C3
   Type element = expressedType(lhs.getElementType());
   if (std::optional<ComparisonType> type = adaptor.getCompareType(); type && *type != ComparisonType::NOTYPE) {
-    const bool matches = isSignedInteger(element)                      ? *type == ComparisonType::SIGNED
+    const bool matches = isSignedInteger(element)                        ? *type == ComparisonType::SIGNED
                          : isUnsignedInteger(element) || isPred(element) ? *type == ComparisonType::UNSIGNED
                          : isFloat(element) ? *type == ComparisonType::FLOAT || *type == ComparisonType::TOTALORDER
                                             : *type == ComparisonType::FLOAT;
@@ -125,8 +126,8 @@ LogicalResult CompareOp::inferTypes(const Checker &check, Adaptor adaptor, Small
 LogicalResult ConvertOp::verify() {
   // C1
   if (!areShapesCompatible(tensorType(getOperand()).getShape(), tensorType(getResult()).getShape()))
-    return Checker(*this).fail("C1") << "operand and result must have the same shape, found "
-                                     << getOperand().getType() << " and " << getType();
+    return Checker(*this).fail("C1") << "operand and result must have the same shape, found " << getOperand().getType()
+                                     << " and " << getType();
   return success();
 }
 

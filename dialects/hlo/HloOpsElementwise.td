@@ -24,6 +24,14 @@ def HLO_ImagOp : HLO_UnaryOpOwnResult<"imag", "C1, C2", HLO_FloatOrComplexTensor
 }
 def HLO_IsFiniteOp : HLO_InferOp<"is_finite", "C1", [Pure]> {
   let summary = "whether a number is neither infinite nor NaN";
+  let description = [{
+    Constraints:
+    - (C1) x and y have the same shape.
+
+    ```mlir
+    %1 = hlo.is_finite %0 : (tensor<7xf64>) -> tensor<7xi1>
+    ```
+  }];
   let arguments = (ins HLO_FloatOrQuantizedTensor:$x);
   let results = (outs HLO_PredTensor:$y);
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
@@ -57,6 +65,20 @@ def HLO_TanhOp : HLO_TranscendentalOp<"tanh"> { let summary = "hyperbolic tangen
 // ---- Binary ----
 def HLO_AddOp : HLO_BinaryOp<"add", HLO_AnyTensor, "C1"> {
   let summary = "sum; logical or of booleans";
+  let description = [{
+    Constraints:
+    - (C1) operands and result have the same type.
+    - (C2) all or none are quantized.
+    - (C3) all store the same type.
+    - (C4) all express the same type.
+    - (C5) the result is quantized per axis if and only if an operand is.
+    - (C6) the result is quantized along the dimension of lhs.
+    - (C7) the result is quantized along the dimension of rhs.
+
+    ```mlir
+    %2 = hlo.add %0, %1 : tensor<2x2xi32>
+    ```
+  }];
   let hasVerifier = 1;
 }
 def HLO_AndOp : HLO_BinaryOp<"and", HLO_PredOrIntTensor> {
@@ -67,6 +89,16 @@ def HLO_Atan2Op : HLO_BinaryOp<"atan2", HLO_FloatComplexOrQuantizedTensor> {
 }
 def HLO_ComplexOp : HLO_InferOp<"complex", "C2, C3", [Pure]> {
   let summary = "complex numbers from real and imaginary parts";
+  let description = [{
+    Constraints:
+    - (C1) lhs and rhs have the same type.
+    - (C2) the result has the shape of lhs.
+    - (C3) the result's elements are complex numbers of lhs's.
+
+    ```mlir
+    %2 = hlo.complex %0, %1 : tensor<2xcomplex<f64>>
+    ```
+  }];
   let arguments = (ins HLO_Float32Or64Tensor:$lhs, HLO_Float32Or64Tensor:$rhs);
   let results = (outs HLO_ComplexTensor:$result);
   let assemblyFormat = "operands attr-dict `:` custom<ComplexTypes>(type($lhs), type($rhs), type($result))";
@@ -99,6 +131,17 @@ def HLO_XorOp : HLO_BinaryOp<"xor", HLO_PredOrIntTensor> {
 // ---- Others ----
 def HLO_ClampOp : HLO_InferOp<"clamp", "C4", [Pure]> {
   let summary = "minimum(maximum(operand, min), max); bounds may be scalars";
+  let description = [{
+    Constraints:
+    - (C1) min is a scalar or has the shape of operand.
+    - (C2) max is a scalar or has the shape of operand.
+    - (C3) all have the same element type.
+    - (C4) the result has the type of operand.
+
+    ```mlir
+    %3 = hlo.clamp %0, %1, %2 : tensor<4xf32>
+    ```
+  }];
   let arguments = (ins HLO_Tensor:$min, HLO_Tensor:$operand, HLO_Tensor:$max);
   let results = (outs HLO_Tensor:$result);
   let assemblyFormat = [{
@@ -109,16 +152,39 @@ def HLO_ClampOp : HLO_InferOp<"clamp", "C4", [Pure]> {
 
 def HLO_CompareOp : HLO_InferOp<"compare", "C2", [Pure]> {
   let summary = "whether a relation holds";
+  let description = [{
+    Complex numbers compare by EQ and NE only. TOTALORDER orders NaN and signed zeros by their bits.
+
+    Constraints:
+    - (C1) lhs and rhs have the same element type.
+    - (C2) lhs, rhs and result have the same shape.
+    - (C3) compare_type, if given, is SIGNED for signed integers, UNSIGNED for unsigned integers and booleans, FLOAT
+      or TOTALORDER for floats, FLOAT for complex numbers.
+
+    ```mlir
+    %2 = hlo.compare LT, %0, %1, FLOAT : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+    ```
+  }];
   let arguments = (ins HLO_Tensor:$lhs, HLO_Tensor:$rhs, HLO_ComparisonDirectionAttr:$comparison_direction,
                        OptionalAttr<HLO_ComparisonTypeAttr>:$compare_type);
   let results = (outs HLO_PredTensor:$result);
   let assemblyFormat = [{
-    $comparison_direction `,` $lhs `,` $rhs (`,` $compare_type^)? attr-dict `:` functional-type(operands, results)
+    `` $comparison_direction `,` $lhs `,` $rhs (`,` $compare_type^)? attr-dict `:` functional-type(operands, results)
   }];
 }
 
 def HLO_ConvertOp : HLO_Op<"convert", [Pure]> {
   let summary = "conversion to another element type";
+  let description = [{
+    Each element is converted: floats round to nearest even, floats to integers truncate, booleans are 0 and 1.
+
+    Constraints:
+    - (C1) operand and result have the same shape.
+
+    ```mlir
+    %1 = hlo.convert %0 : (tensor<3xi64>) -> tensor<3xf32>
+    ```
+  }];
   let arguments = (ins HLO_PlainTensor:$operand);
   let results = (outs HLO_PlainTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` custom<ElementwiseTypes>(type($operand), type($result))";
@@ -127,6 +193,16 @@ def HLO_ConvertOp : HLO_Op<"convert", [Pure]> {
 
 def HLO_ReducePrecisionOp : HLO_InferOp<"reduce_precision", "C1", [Pure]> {
   let summary = "rounding to a narrower float format and back";
+  let description = [{
+    Constraints:
+    - (C1) operand and output have the same type.
+    - (C2) exponent_bits is at least 1.
+    - (C3) mantissa_bits is at least 0.
+
+    ```mlir
+    %1 = hlo.reduce_precision %0, format = e5m10 : tensor<6xf64>
+    ```
+  }];
   let arguments = (ins HLO_FloatOrQuantizedTensor:$operand, I32Attr:$exponent_bits, I32Attr:$mantissa_bits);
   let results = (outs HLO_FloatOrQuantizedTensor:$output);
   let assemblyFormat = [{
@@ -137,6 +213,15 @@ def HLO_ReducePrecisionOp : HLO_InferOp<"reduce_precision", "C1", [Pure]> {
 
 def HLO_SelectOp : HLO_InferOp<"select", "C2", [Pure]> {
   let summary = "on_true where pred holds, on_false elsewhere; pred may be a scalar";
+  let description = [{
+    Constraints:
+    - (C1) pred is a scalar or has the shape of on_true.
+    - (C2) on_true, on_false and result have the same type.
+
+    ```mlir
+    %3 = hlo.select %0, %1, %2 : tensor<2x2xi1>, tensor<2x2xi32>
+    ```
+  }];
   let arguments = (ins HLO_PredTensor:$pred, HLO_AnyTensor:$on_true, HLO_AnyTensor:$on_false);
   let results = (outs HLO_AnyTensor:$result);
   let assemblyFormat = [{

@@ -10,6 +10,10 @@ class HLO_SpecialFunctionOp<string mnemonic, Type type> : HLO_UnaryOp<mnemonic, 
 class HLO_FloatClassOp<string mnemonic> : HLO_InferOp<mnemonic, "C1", [Pure]> {
   let arguments = (ins HLO_FloatTensor:$operand);
   let results = (outs HLO_PredTensor:$result);
+  let description = [{
+    Constraints:
+    - (C1) operand and result have the same shape.
+  }];
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
   let extraClassDefinition = inferDefinition # [{
     ::llvm::LogicalResult $cppClass::inferTypes(const ::hlo::Checker &check, Adaptor adaptor,

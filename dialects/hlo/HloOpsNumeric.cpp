@@ -164,7 +164,9 @@ LogicalResult FftOp::inferTypes(const Checker &check, Adaptor adaptor, SmallVect
   } else if (!areShapesCompatible(tail, length)) {
     return mismatch(length);
   }
-  Type result = kind == FftType::RFFT ? Type(ComplexType::get(element)) : kind == FftType::IRFFT ? partType(element) : element;
+  Type result = kind == FftType::RFFT    ? Type(ComplexType::get(element))
+                : kind == FftType::IRFFT ? partType(element)
+                                         : element;
   types.push_back(RankedTensorType::get(shape, result));
   return success();
 }
@@ -208,8 +210,8 @@ LogicalResult RngBitGeneratorOp::verify() {
   if (words && isInteger(state.getElementType()) && bitWidthOf(state.getElementType()) == 32)
     words = *words % 2 == 0 ? *words / 2 : -1;
   if (words && *words != 2 && !(philox && *words == 3))
-    return check.fail("C2") << stringifyRngAlgorithm(getRngAlgorithm()) << " has a state of 2" << (philox ? " or 3" : "")
-                            << " 64-bit words, found " << state;
+    return check.fail("C2") << stringifyRngAlgorithm(getRngAlgorithm()) << " has a state of 2"
+                            << (philox ? " or 3" : "") << " 64-bit words, found " << state;
   if (!tensorType(getOutput()).hasStaticShape())
     return check.fail("") << "output must have a static shape, found " << getOutput().getType();
   return success();

@@ -30,8 +30,8 @@ static LogicalResult checkInputs(const Checker &check, StringRef countConstraint
                                  StringRef elementConstraint, size_t operandCount, ValueRange inputs,
                                  ValueRange inits) {
   if (operandCount == 0 || operandCount % 2 != 0)
-    return check.fail(countConstraint) << "takes an initial value for each input, at least one, found "
-                                       << operandCount << " operand(s)";
+    return check.fail(countConstraint) << "takes an initial value for each input, at least one, found " << operandCount
+                                       << " operand(s)";
   for (auto [input, init] : llvm::zip_equal(inputs, inits)) {
     if (!areShapesCompatible(tensorType(inputs.front()).getShape(), tensorType(input).getShape()))
       return check.fail(shapeConstraint) << "inputs must have the same shape, found " << inputs.front().getType()
@@ -72,9 +72,8 @@ LogicalResult MapOp::inferTypes(const Checker &check, Adaptor adaptor, SmallVect
     return check.fail("C3") << "dimensions must be 0 to " << rank << " in order, found [" << adaptor.getDimensions()
                             << "]";
   // C4
-  SmallVector<Type> arguments = llvm::map_to_vector(elementTypes(inputs), [](Type type) -> Type {
-    return scalarOf(type);
-  });
+  SmallVector<Type> arguments =
+      llvm::map_to_vector(elementTypes(inputs), [](Type type) -> Type { return scalarOf(type); });
   std::optional<SmallVector<Type>> returned = returnedTypes(&adaptor.getComputation());
   Type result = returned && returned->size() == 1 ? returned->front() : arguments.front();
   auto scalar = dyn_cast<RankedTensorType>(result);
@@ -112,8 +111,8 @@ LogicalResult ReduceOp::inferTypes(const Checker &check, Adaptor adaptor, SmallV
   return success();
 }
 
-// The operation of a body that only combines its two arguments, in order, by one operation without attributes. The short
-// form gives the body the locations of the reduction.
+// The operation of a body that only combines its two arguments, in order, by one operation without attributes. The
+// short form gives the body the locations of the reduction.
 static Operation *plainCombiner(ReduceOp op) {
   if (op.getInputs().size() != 1 || op.getBody().empty())
     return nullptr;
@@ -286,7 +285,8 @@ LogicalResult SelectAndScatterOp::inferTypes(const Checker &check, Adaptor adapt
   for (auto [size, dimension] : llvm::zip_equal(operand.getShape(), *window))
     counts.push_back(windowCount(size, dimension));
   if (!areShapesCompatible(counts, source.getShape()))
-    return check.fail("C2") << "source must have an element for each window, shape [" << counts << "], found " << source;
+    return check.fail("C2") << "source must have an element for each window, shape [" << counts << "], found "
+                            << source;
   // C9
   Type scalar = scalarOf(operand.getElementType());
   Type pred = scalarOf(IntegerType::get(operand.getContext(), 1));

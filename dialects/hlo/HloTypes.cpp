@@ -5,7 +5,6 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-
 #define GET_TYPEDEF_CLASSES
 #include "dialects/hlo/HloTypes.cpp.inc"
 

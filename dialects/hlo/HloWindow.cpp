@@ -23,8 +23,8 @@ FailureOr<SmallVector<WindowDimension>> checkWindow(const Checker &check, int64_
   if (DenseIntElementsAttr padding = attributes.padding) {
     ArrayRef<int64_t> shape = padding.getType().getShape();
     if (shape.size() != 2 || shape[0] != rank || shape[1] != 2)
-      return check.fail(attributes.paddingConstraint) << "padding must have shape [" << rank << ", 2], found ["
-                                                      << shape << "]";
+      return check.fail(attributes.paddingConstraint)
+             << "padding must have shape [" << rank << ", 2], found [" << shape << "]";
   }
   SmallVector<WindowDimension> window(rank);
   auto assign = [&](const WindowAttributes::Dims &dims, int64_t WindowDimension::*field) {

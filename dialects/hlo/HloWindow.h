@@ -15,8 +15,8 @@ struct WindowDimension {
   int64_t baseDilation = 1;
 };
 
-// The attributes of a window, each with the constraints on its length and on its least value. An attribute that is absent
-// has its neutral value in every dimension.
+// The attributes of a window, each with the constraints on its length and on its least value. An attribute that is
+// absent has its neutral value in every dimension.
 struct WindowAttributes {
   struct Dims {
     llvm::StringRef name;
@@ -32,8 +32,8 @@ struct WindowAttributes {
   llvm::StringRef paddingConstraint;
 };
 
-// Checks a window over `rank` dimensions and gives it dimension by dimension. A size of zero is allowed, and sizes may be
-// absent (a convolution's are the kernel's), when `sizesGiven` is false.
+// Checks a window over `rank` dimensions and gives it dimension by dimension. A size of zero is allowed, and sizes may
+// be absent (a convolution's are the kernel's), when `sizesGiven` is false.
 llvm::FailureOr<llvm::SmallVector<WindowDimension>> checkWindow(const Checker &check, int64_t rank,
                                                                 const WindowAttributes &attributes);
 

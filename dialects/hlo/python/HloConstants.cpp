@@ -155,8 +155,9 @@ MlirAttribute constantFromBytes(MlirType type, const nb::handle &buffer) {
 } // namespace
 
 void defineConstants(nb::module_ &module) {
-  module.def("constant_bytes", &constantBytes, nb::arg("attribute"),
-             "(bytes, is_splat) of an elements attribute: whole bytes an element, row-major; None for another attribute.");
+  module.def(
+      "constant_bytes", &constantBytes, nb::arg("attribute"),
+      "(bytes, is_splat) of an elements attribute: whole bytes an element, row-major; None for another attribute.");
   module.def("constant_from_bytes", &constantFromBytes, nb::arg("type"), nb::arg("buffer"),
              "A dense attribute from whole bytes an element; one element's bytes make a splat.");
 }

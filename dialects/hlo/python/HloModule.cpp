@@ -23,15 +23,9 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-template <typename Attr>
-Attr unwrapAs(MlirAttribute attribute) {
-  return mlir::cast<Attr>(unwrap(attribute));
-}
+template <typename Attr> Attr unwrapAs(MlirAttribute attribute) { return mlir::cast<Attr>(unwrap(attribute)); }
 
-template <typename Attr>
-bool isAttribute(MlirAttribute attribute) {
-  return mlir::isa<Attr>(unwrap(attribute));
-}
+template <typename Attr> bool isAttribute(MlirAttribute attribute) { return mlir::isa<Attr>(unwrap(attribute)); }
 
 nb::tuple toTuple(llvm::ArrayRef<int64_t> dims) {
   nb::list list;
@@ -41,8 +35,7 @@ nb::tuple toTuple(llvm::ArrayRef<int64_t> dims) {
 }
 
 // Builds an attribute whose verifier may object: its message becomes a ValueError.
-template <typename Attr, typename... Args>
-MlirAttribute getChecked(MlirContext context, Args... args) {
+template <typename Attr, typename... Args> MlirAttribute getChecked(MlirContext context, Args... args) {
   mlir::MLIRContext *ctx = unwrap(context);
   std::string message;
   mlir::ScopedDiagnosticHandler handler(ctx, [&](mlir::Diagnostic &diagnostic) {
@@ -56,14 +49,13 @@ MlirAttribute getChecked(MlirContext context, Args... args) {
   return wrap(attribute);
 }
 
-template <typename Attr>
-mlir_attribute_subclass defineAttribute(nb::module_ &module, const char *name) {
+template <typename Attr> mlir_attribute_subclass defineAttribute(nb::module_ &module, const char *name) {
   return mlir_attribute_subclass(module, name, isAttribute<Attr>, [] { return wrap(Attr::getTypeID()); });
 }
 
-#define HLO_DIMS(Attr, property, getter)                                                                              \
+#define HLO_DIMS(Attr, property, getter)                                                                               \
   def_property_readonly(property, [](MlirAttribute self) { return toTuple(unwrapAs<Attr>(self).getter()); })
-#define HLO_FIELD(Attr, property, getter)                                                                             \
+#define HLO_FIELD(Attr, property, getter)                                                                              \
   def_property_readonly(property, [](MlirAttribute self) { return unwrapAs<Attr>(self).getter(); })
 
 void defineDot(nb::module_ &module) {
@@ -73,8 +65,8 @@ void defineDot(nb::module_ &module) {
           "get",
           [](const nb::object &cls, const Dims &lhsBatching, const Dims &rhsBatching, const Dims &lhsContracting,
              const Dims &rhsContracting, MlirContext context) {
-            return cls(wrap(mlir::Attribute(
-                Attr::get(unwrap(context), lhsBatching, rhsBatching, lhsContracting, rhsContracting))));
+            return cls(wrap(
+                mlir::Attribute(Attr::get(unwrap(context), lhsBatching, rhsBatching, lhsContracting, rhsContracting))));
           },
           nb::arg("cls"), nb::arg("lhs_batching_dimensions") = Dims(), nb::arg("rhs_batching_dimensions") = Dims(),
           nb::arg("lhs_contracting_dimensions") = Dims(), nb::arg("rhs_contracting_dimensions") = Dims(),
@@ -271,8 +263,8 @@ std::optional<std::string> enumValue(MlirAttribute attribute) {
       .Default([](mlir::Attribute) { return std::nullopt; });
 }
 
-// An inherent or discardable attribute as integers: a DenseI64ArrayAttr, a dense tensor of integers, an array of integer
-// attributes, or one integer. Nothing when the operation does not have it.
+// An inherent or discardable attribute as integers: a DenseI64ArrayAttr, a dense tensor of integers, an array of
+// integer attributes, or one integer. Nothing when the operation does not have it.
 std::optional<nb::tuple> intsOf(MlirOperation operation, const std::string &name) {
   mlir::Attribute attribute = unwrap(operation)->getAttr(name);
   if (!attribute)

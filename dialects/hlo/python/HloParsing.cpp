@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -55,27 +56,33 @@ llvm::StringRef severityName(mlir::DiagnosticSeverity severity) {
   return "error";
 }
 
+// Damaged input is quoted in diagnostics, hence may not be UTF-8.
+nb::object decoded(const std::string &text) {
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
 // Collects what is reported while it lives.
 class Collector {
 public:
-  explicit Collector(mlir::MLIRContext *context) : handler(context, [this](mlir::Diagnostic &diagnostic) {
-    add(diagnostic);
-    for (mlir::Diagnostic &note : diagnostic.getNotes())
-      add(note);
-    return mlir::success();
-  }) {}
+  explicit Collector(mlir::MLIRContext *context)
+      : handler(context, [this](mlir::Diagnostic &diagnostic) {
+          add(diagnostic);
+          for (mlir::Diagnostic &note : diagnostic.getNotes())
+            add(note);
+          return mlir::success();
+        }) {}
 
   nb::list take() const {
     nb::list list;
     for (const Report &report : reports)
-      list.append(nb::make_tuple(report.severity, report.location, report.message));
+      list.append(nb::make_tuple(decoded(report.severity), decoded(report.location), decoded(report.message)));
     return list;
   }
 
 private:
   void add(mlir::Diagnostic &diagnostic) {
-    reports.push_back({severityName(diagnostic.getSeverity()).str(), describe(diagnostic.getLocation()),
-                       diagnostic.str()});
+    reports.push_back(
+        {severityName(diagnostic.getSeverity()).str(), describe(diagnostic.getLocation()), diagnostic.str()});
   }
 
   std::vector<Report> reports;
@@ -93,12 +100,64 @@ mlir::LogicalResult rejectUnregistered(mlir::Operation *root) {
   return mlir::failure(result.wasInterrupted());
 }
 
+// MLIR asserts that the elements of a tensor can be counted in 64 bits. Finds a shape in the text, such as "4x?x8x",
+// whose elements cannot; gives the offset behind it. Strings and comments are passed over.
+std::optional<size_t> findUncountable(llvm::StringRef text) {
+  constexpr int64_t kLimit = std::numeric_limits<int64_t>::max();
+  int64_t product = 1;
+  bool inShape = false;
+  for (size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (c == '"') {
+      for (++i; i < text.size() && text[i] != '"'; ++i)
+        i += text[i] == '\\';
+      ++i;
+    } else if (c == '/' && i + 1 < text.size() && text[i + 1] == '/') {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (llvm::isDigit(c)) {
+      size_t end = i;
+      while (end < text.size() && llvm::isDigit(text[end]))
+        ++end;
+      int64_t size = 0;
+      const bool isSize = end < text.size() && text[end] == 'x';
+      const bool tooLong = text.slice(i, end).getAsInteger(10, size);
+      if (isSize && (tooLong || (size != 0 && product > kLimit / size)))
+        return end;
+      product = isSize ? product * std::max<int64_t>(size, 1) : 1;
+      inShape = isSize;
+      i = end + (isSize ? 1 : 0);
+      continue;
+    } else {
+      inShape = inShape && (c == '?' || (c == 'x' && i > 0 && text[i - 1] == '?'));
+      ++i;
+    }
+    if (!inShape)
+      product = 1;
+  }
+  return std::nullopt;
+}
+
+mlir::LogicalResult rejectUncountable(mlir::MLIRContext *context, llvm::StringRef source, llvm::StringRef name) {
+  if (mlir::isBytecode(llvm::MemoryBufferRef(source, name)))
+    return mlir::success();
+  std::optional<size_t> offset = findUncountable(source);
+  if (!offset)
+    return mlir::success();
+  llvm::StringRef before = source.take_front(*offset);
+  const unsigned line = before.count('\n') + 1;
+  const unsigned column = before.size() - (before.rfind('\n') == llvm::StringRef::npos ? 0 : before.rfind('\n') + 1);
+  return mlir::emitError(mlir::FileLineColLoc::get(context, name, line, column))
+         << "a shape must have fewer than 2^63 elements";
+}
+
 // (operation, diagnostics): the operation is None when nothing could be parsed. It has not been verified.
 nb::tuple parseModule(MlirContext context, nb::bytes source, const std::string &name) {
   mlir::MLIRContext *ctx = unwrap(context);
   Collector collector(ctx);
-  auto buffer = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(source.size() + 1, name,
-                                                                  llvm::Align(kBufferAlignment));
+  if (mlir::failed(rejectUncountable(ctx, llvm::StringRef(source.c_str(), source.size()), name)))
+    return nb::make_tuple(nb::none(), collector.take());
+  auto buffer =
+      llvm::WritableMemoryBuffer::getNewUninitMemBuffer(source.size() + 1, name, llvm::Align(kBufferAlignment));
   if (!buffer)
     throw std::bad_alloc();
   std::memcpy(buffer->getBufferStart(), source.c_str(), source.size());

@@ -34,13 +34,13 @@ func.func @case(%arg0: tensor<i32>, %arg1: tensor<f32>) {
 
 // CHECK-LABEL: func.func @while(
 // CHECK: %{{.*}}:2 = hlo.while(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : tensor<i32>, tensor<f32>
-// CHECK: %{{.*}} = hlo.compare  LT, %{{.*}}, %{{.*}} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+// CHECK: %{{.*}} = hlo.compare LT, %{{.*}}, %{{.*}} : (tensor<i32>, tensor<i32>) -> tensor<i1>
 // CHECK: hlo.return %{{.*}} : tensor<i1>
 // CHECK: hlo.return %{{.*}}, %{{.*}} : tensor<i32>, tensor<f32>
 func.func @while(%arg0: tensor<i32>, %arg1: tensor<f32>) {
   %0:2 = hlo.while(%iterArg = %arg0, %iterArg_0 = %arg1) : tensor<i32>, tensor<f32>
    cond {
-    %1 = hlo.compare  LT, %iterArg, %arg0 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %1 = hlo.compare LT, %iterArg, %arg0 : (tensor<i32>, tensor<i32>) -> tensor<i1>
     hlo.return %1 : tensor<i1>
   } do {
     hlo.return %iterArg, %iterArg_0 : tensor<i32>, tensor<f32>

@@ -326,16 +326,16 @@ func.func @clamp_2(%arg0: tensor<4xf32>) {
 }
 
 // CHECK-LABEL: func.func @compare(
-// CHECK: %{{.*}} = hlo.compare  LT, %{{.*}}, %{{.*}},  TOTALORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+// CHECK: %{{.*}} = hlo.compare LT, %{{.*}}, %{{.*}},  TOTALORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
 func.func @compare(%arg0: tensor<4xf32>) {
-  %0 = hlo.compare  LT, %arg0, %arg0,  TOTALORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %0 = hlo.compare LT, %arg0, %arg0,  TOTALORDER : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
   return
 }
 
 // CHECK-LABEL: func.func @compare_2(
-// CHECK: %{{.*}} = hlo.compare  EQ, %{{.*}}, %{{.*}} : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+// CHECK: %{{.*}} = hlo.compare EQ, %{{.*}}, %{{.*}} : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
 func.func @compare_2(%arg0: tensor<4xi1>) {
-  %0 = hlo.compare  EQ, %arg0, %arg0 : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  %0 = hlo.compare EQ, %arg0, %arg0 : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
   return
 }
 

@@ -50,6 +50,7 @@ func.func @reduce_window(%arg0: tensor<4x3xf32>, %arg1: tensor<f32>) {
 }
 
 // CHECK-LABEL: func.func @scan(
+// CHECK: %{{.*}}, %{{.*}} = "hlo.scan"(%{{.*}}, %{{.*}}) <{dimension = 0 : i64, is_reverse = true, operandSegmentSizes = array<i32: 1, 1>, resultSegmentSizes = array<i32: 1, 1>}> ({
 // CHECK: %{{.*}} = hlo.add %{{.*}}, %{{.*}} : tensor<3xf32>
 // CHECK: hlo.return %{{.*}}, %{{.*}} : tensor<3xf32>, tensor<3xf32>
 func.func @scan(%arg0: tensor<5x3xf32>, %arg1: tensor<3xf32>) {
@@ -63,14 +64,14 @@ func.func @scan(%arg0: tensor<5x3xf32>, %arg1: tensor<3xf32>) {
 
 // CHECK-LABEL: func.func @select_and_scatter(
 // CHECK: %{{.*}} = "hlo.select_and_scatter"(%{{.*}}, %{{.*}}, %{{.*}}) <{window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>}> ({
-// CHECK: %{{.*}} = hlo.compare  GE, %{{.*}}, %{{.*}} : (tensor<f32>, tensor<f32>) -> tensor<i1>
+// CHECK: %{{.*}} = hlo.compare GE, %{{.*}}, %{{.*}} : (tensor<f32>, tensor<f32>) -> tensor<i1>
 // CHECK: hlo.return %{{.*}} : tensor<i1>
 // CHECK: %{{.*}} = hlo.add %{{.*}}, %{{.*}} : tensor<f32>
 // CHECK: hlo.return %{{.*}} : tensor<f32>
 func.func @select_and_scatter(%arg0: tensor<4x4xf32>, %arg1: tensor<2x2xf32>, %arg2: tensor<f32>) {
   %0 = "hlo.select_and_scatter"(%arg0, %arg1, %arg2) <{window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>}> ({
   ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
-    %1 = hlo.compare  GE, %arg3, %arg4 : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %1 = hlo.compare GE, %arg3, %arg4 : (tensor<f32>, tensor<f32>) -> tensor<i1>
     hlo.return %1 : tensor<i1>
   }, {
   ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
@@ -82,19 +83,19 @@ func.func @select_and_scatter(%arg0: tensor<4x4xf32>, %arg1: tensor<2x2xf32>, %a
 
 // CHECK-LABEL: func.func @sort(
 // CHECK: %{{.*}} = "hlo.sort"(%{{.*}}) <{dimension = 0 : i64, is_stable = true}> ({
-// CHECK: %{{.*}} = hlo.compare  LT, %{{.*}}, %{{.*}} : (tensor<f32>, tensor<f32>) -> tensor<i1>
+// CHECK: %{{.*}} = hlo.compare LT, %{{.*}}, %{{.*}} : (tensor<f32>, tensor<f32>) -> tensor<i1>
 // CHECK: hlo.return %{{.*}} : tensor<i1>
 func.func @sort(%arg0: tensor<8xf32>) {
   %0 = "hlo.sort"(%arg0) <{dimension = 0 : i64, is_stable = true}> ({
   ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
-    %1 = hlo.compare  LT, %arg1, %arg2 : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %1 = hlo.compare LT, %arg1, %arg2 : (tensor<f32>, tensor<f32>) -> tensor<i1>
     hlo.return %1 : tensor<i1>
   }) : (tensor<8xf32>) -> tensor<8xf32>
   return
 }
 
 // CHECK-LABEL: func.func @top_k(
-
+// CHECK: %{{.*}}, %{{.*}} = hlo.top_k(%{{.*}}, k = 2) : tensor<3x8xf32> -> (tensor<3x2xf32>, tensor<3x2xi32>)
 func.func @top_k(%arg0: tensor<3x8xf32>) {
   %values, %indices = hlo.top_k(%arg0, k = 2) : tensor<3x8xf32> -> (tensor<3x2xf32>, tensor<3x2xi32>)
   return
