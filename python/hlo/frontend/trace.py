@@ -269,9 +269,11 @@ def constant(value: np.ndarray[Any, Any]) -> Tracer:
     """A traced array with known contents; equal ones are one constant."""
     aval = ShapeDtype(value.shape, value.dtype)
     # By content, not by identity: the user may change an array between two uses.
-    content = np.ascontiguousarray(value).data if value.size else b""
-    small = value.nbytes <= _SHARED_AS_BYTES
-    key = (aval, bytes(content) if small else hashlib.blake2b(content).digest())
+    if value.nbytes <= _SHARED_AS_BYTES:
+        content = value.tobytes()
+    else:
+        content = hashlib.blake2b(np.ascontiguousarray(value).reshape(-1).view(np.uint8)).digest()
+    key = (aval, content)
     return _shared_constant(key, aval, lambda: value)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hlo
+import hlo.numpy as hnp
 from hlo import lax
 
 RNG = np.random.default_rng(1)
@@ -219,9 +220,17 @@ def test_rng_bit_generator(algorithm: str) -> None:
 )
 def test_element_types_go_through(dtype: Any) -> None:
     x = np.array([0, 1, 2, 3, 5], np.float32).astype(dtype)
-    found = hlo.jit(lambda x: (lax.add(x, x), lax.max(x, 2), x + 1))(x)
+    table = np.arange(100).astype(np.float32).astype(dtype) if dtype != ml_dtypes.int4 else x
+    first = table[:5].astype(np.float32)
+
+    def f(x: Any) -> Any:
+        captured = lax.slice_in_dim(lax.convert_element_type(table, dtype), 0, 5)
+        return lax.add(x, x), lax.max(x, 2), x + 1, hnp.max(x), captured + x[:1]
+
+    found = hlo.jit(f)(x)
     wide = x.astype(np.float32)
-    for ours, theirs in zip(found, (wide + wide, np.maximum(wide, 2), wide + 1), strict=True):
+    results = (wide + wide, np.maximum(wide, 2), wide + 1, wide.max(), first + wide[0])
+    for ours, theirs in zip(found, results, strict=True):
         assert ours.dtype == np.dtype(dtype)
         np.testing.assert_array_equal(ours, theirs.astype(dtype))
 
