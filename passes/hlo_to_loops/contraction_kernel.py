@@ -21,12 +21,14 @@ from hlo.passes.hlo_to_loops.conditions import rebuild
 from hlo.passes.hlo_to_loops.elemental.contractions import Contraction, contraction_of, product_type
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.matrix_multiply import matrix_operands
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 
-VECTOR_REGISTERS = 32
 VECTOR_BYTES = 64
 REGISTERS = 28  # accumulators at the most
 MOST_VECTORS = 4
+# Rows of a tile for its vectors across: measured; more spill, in vector or in address registers.
+MOST_ROWS = {1: 14, 2: 14, 3: 6, 4: 4}
 PANEL_BYTES = 400 << 10  # of one run of columns of the right operand, about half of the second-level cache
 LARGE_OPERAND = 1 << 18  # elements of an operand that does not stay in the second-level cache
 
@@ -95,8 +97,8 @@ def tiling_of(shape: Sequence[int], lanes: int, depth: int = 1) -> Tiling | None
         # A run of columns is read again for every tile of rows: it should stay in the second-level cache.
         most_vectors = MOST_VECTORS if depth * MOST_VECTORS * VECTOR_BYTES <= PANEL_BYTES else MOST_VECTORS // 2
     vectors = _even_part(columns, min(most_vectors, columns))
-    most_rows = min((VECTOR_REGISTERS - 1 - vectors) // vectors, REGISTERS // vectors)
-    rows = _even_part(extent, min(extent, max(1, most_rows)))
+    most_rows = MOST_ROWS.get(vectors, max(1, REGISTERS // (vectors + 1)))
+    rows = _even_part(extent, min(extent, most_rows))
     return Tiling(tuple(shape), row_dim, rows, lanes, vectors)
 
 
@@ -129,14 +131,14 @@ def fits_register_tiles(node: Node) -> bool:
             and labels["output"][-1] == "f"
             and node.attributes["batch_group_count"] == 1
         )
-    return _minor_is_free(node) and not _better_by_library(node)
+    return minor_is_free(node) and not _better_by_library(node)
 
 
 def _lanes(tensor: Tensor) -> int:
     return 16 if product_type(tensor.type).name == "f32" else 8
 
 
-def _minor_is_free(node: Node) -> bool:
+def minor_is_free(node: Node) -> bool:
     """Whether the right operand of a dot walks the result's minor dimension contiguously."""
     rhs, numbers = node.operands[1], node.attributes["dot_dimension_numbers"]
     taken = (
@@ -155,6 +157,7 @@ def _better_by_library(node: Node) -> bool:
         and lhs.rank - 1 not in summed
         and lhs.size > LARGE_OPERAND
         and node.results[0].size > LARGE_OPERAND
+        and matrix_operands(node) is not None
     )
 
 

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
-from hlo.passes.kernel_forms.building import create, reshaped
+from hlo.passes.hlo_to_loops.contraction_kernel import depth_of, minor_is_free
+from hlo.passes.hlo_to_loops.graph import node_of, tensor_of
+from hlo.passes.hlo_to_loops.matrix_multiply import SMALLEST_PRODUCT, matrix_operands
+from hlo.passes.kernel_forms.building import create, reshaped, transposed
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,9 @@ class PrepareDots(Pass):
     what register tiles and the vendor library work on. The reshapes around it move nothing.
 
     Requires: the core op set, static shapes.
+    A large dot whose right operand has its columns apart in memory, where the library cannot help, gets a transposed copy
+    of that operand.
+
     Guarantees: free (contracted) dimensions that follow one another in an operand are one.
 
         %0 = hlo.dot_general %x, %w, contracting_dims = [2] x [0]
@@ -40,8 +46,12 @@ class PrepareDots(Pass):
             return ir.WalkResult.ADVANCE
 
         module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-        merged = [_merge(op) for op in found]
-        return any(merged)
+        changed = False
+        for op in found:
+            ready = _with_columns_minor(op)
+            changed |= ready is not op
+            changed |= _merge(ready)
+        return changed
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,40 @@ class _Side:
 
     def dims(self, dims: Sequence[int]) -> list[int]:
         return list(dict.fromkeys(self.position[d] for d in dims))
+
+
+def _with_columns_minor(op: ir.Operation) -> ir.Operation:
+    """A large dot that neither register tiles nor the library could read gets its right operand transposed."""
+    known = {value: tensor_of(value) for value in op.operands}
+    node = node_of(op, known)
+    if depth_of(node) * node.results[0].size < SMALLEST_PRODUCT or node.operands[1].size == 0:
+        return op
+    if minor_is_free(node) or matrix_operands(node) is not None:
+        return op
+    numbers = op.attributes["dot_dimension_numbers"]
+    batch, summed = (
+        list(numbers.rhs_batching_dimensions),
+        list(numbers.rhs_contracting_dimensions),
+    )
+    taken = [*batch, *summed]
+    free = [d for d in range(node.operands[1].rank) if d not in taken]
+    if not free:
+        return op
+    result = ir.RankedTensorType(op.results[0].type)
+    with op.location, ir.InsertionPoint(op):
+        right = transposed(op.operands[1], [*taken, *free])
+        kept = {key: op.attributes[key] for key in op.attributes}
+        kept["dot_dimension_numbers"] = type(numbers).get(
+            list(numbers.lhs_batching_dimensions),
+            list(range(len(batch))),
+            list(numbers.lhs_contracting_dimensions),
+            list(range(len(batch), len(taken))),
+        )
+        operands = [op.operands[0], right]
+        new = create("hlo.dot_general", operands, result.shape, result.element_type, kept)
+    op.results[0].replace_all_uses_with(new.results[0])
+    op.erase()
+    return new
 
 
 def _merge(op: ir.Operation) -> bool:
