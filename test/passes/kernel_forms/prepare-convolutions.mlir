@@ -1,0 +1,36 @@
+// Every convolution of a module gets padding 0, input dilation 1, and output features last.
+// RUN: hlo-opt --prepare-convolutions %s | FileCheck %s
+
+// Height 5 + 1 + 1 = 7, width 6 + 2 + 1 = 9.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[PAD:.*]] = hlo.pad %arg0, %{{.*}}, low = [0, 1, 2, 0], high = [0, 1, 1, 0], interior = [0, 0, 0, 0] : {{.*}} -> tensor<1x7x9x3xf32>
+// CHECK: %[[KERNEL:.*]] = hlo.transpose %arg1, dims = [1, 2, 3, 0] : {{.*}} -> tensor<3x3x3x7xf32>
+// CHECK: %[[CONV:.*]] = hlo.convolution(%[[PAD]], %[[KERNEL]]) dim_numbers = [b, 0, 1, f]x[i, 0, 1, o]->[b, 0, 1, f], window = {stride = [2, 2]}
+// CHECK-SAME: -> tensor<1x3x4x7xf32>
+// CHECK: hlo.transpose %[[CONV]], dims = [0, 3, 1, 2]
+
+// Four elements with one hole between any two, 4 + 3 = 7, and one on each side: 9. The second
+// convolution is in that form already.
+// CHECK-LABEL: func.func @dilated
+// CHECK: %[[PAD:.*]] = hlo.pad {{.*}}interior = [0, 1, 0] : {{.*}} -> tensor<1x9x3xf32>
+// CHECK: hlo.convolution(%[[PAD]], %arg1)
+// CHECK-NOT: hlo.pad
+// CHECK: hlo.convolution(%arg0, %arg1)
+
+// Both convolutions of a function are prepared.
+// CHECK-LABEL: func.func @two
+// CHECK-COUNT-2: hlo.pad
+func.func @main(%x: tensor<1x5x6x3xf32>, %k: tensor<7x3x3x3xf32>) -> tensor<1x7x3x4xf32> {
+  %0 = "hlo.convolution"(%x, %k) {dimension_numbers = #hlo.conv<[b, 0, 1, f]x[o, i, 0, 1]->[b, f, 0, 1]>, window_strides = array<i64: 2, 2>, padding = dense<[[1, 1], [2, 1]]> : tensor<2x2xi64>, feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x5x6x3xf32>, tensor<7x3x3x3xf32>) -> tensor<1x7x3x4xf32>
+  return %0 : tensor<1x7x3x4xf32>
+}
+func.func @dilated(%x: tensor<1x4x3xf32>, %k: tensor<3x3x7xf32>) -> (tensor<1x7x7xf32>, tensor<1x2x7xf32>) {
+  %0 = "hlo.convolution"(%x, %k) {dimension_numbers = #hlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, window_strides = array<i64: 1>, padding = dense<[[1, 1]]> : tensor<1x2xi64>, lhs_dilation = array<i64: 2>, feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x4x3xf32>, tensor<3x3x7xf32>) -> tensor<1x7x7xf32>
+  %1 = "hlo.convolution"(%x, %k) {dimension_numbers = #hlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, window_strides = array<i64: 1>, padding = dense<[[0, 0]]> : tensor<1x2xi64>, feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x4x3xf32>, tensor<3x3x7xf32>) -> tensor<1x2x7xf32>
+  return %0, %1 : tensor<1x7x7xf32>, tensor<1x2x7xf32>
+}
+func.func @two(%x: tensor<1x4x3xf32>, %k: tensor<3x3x7xf32>, %l: tensor<1x3x7xf32>) -> (tensor<1x4x7xf32>, tensor<1x6x7xf32>) {
+  %0 = "hlo.convolution"(%x, %k) {dimension_numbers = #hlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, window_strides = array<i64: 1>, padding = dense<[[1, 1]]> : tensor<1x2xi64>, feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x4x3xf32>, tensor<3x3x7xf32>) -> tensor<1x4x7xf32>
+  %1 = "hlo.convolution"(%x, %l) {dimension_numbers = #hlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, window_strides = array<i64: 1>, padding = dense<[[1, 1]]> : tensor<1x2xi64>, feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x4x3xf32>, tensor<1x3x7xf32>) -> tensor<1x6x7xf32>
+  return %0, %1 : tensor<1x4x7xf32>, tensor<1x6x7xf32>
+}

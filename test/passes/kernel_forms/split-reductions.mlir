@@ -1,0 +1,33 @@
+// Long reductions to few elements become partial ones side by side: each that qualifies.
+// RUN: hlo-opt --split-reductions %s | FileCheck %s
+// RUN: hlo-opt --split-reductions='pieces=8 smallest=100' %s | FileCheck %s --check-prefix=EIGHT
+
+// 1048576 = 128 x 8192, and 65536 = 128 x 512. A maximum may take its initial value many times.
+// CHECK-LABEL: func.func @main
+// CHECK: hlo.reshape %arg0 : (tensor<1048576xf32>) -> tensor<128x8192xf32>
+// CHECK: hlo.reduce({{.*}}dimensions = [1] : (tensor<128x8192xf32>, tensor<f32>) -> tensor<128xf32>
+// CHECK: hlo.reduce({{.*}}dimensions = [0] : (tensor<128xf32>, tensor<f32>) -> tensor<f32>
+// CHECK: hlo.reshape %arg1 : (tensor<65536x16xi32>) -> tensor<128x512x16xi32>
+// CHECK: hlo.reduce({{.*}} applies hlo.maximum across dimensions = [1]
+// CHECK: hlo.reduce({{.*}} applies hlo.maximum across dimensions = [0]
+// A thousand elements are not worth it by default: 1000 < 2^17. Pieces of 8: 1000 = 8 x 125.
+// CHECK-NOT: hlo.reshape %arg2
+// EIGHT: hlo.reshape %arg0 : (tensor<1048576xf32>) -> tensor<8x131072xf32>
+// EIGHT: hlo.reshape %arg2 : (tensor<1000xf32>) -> tensor<8x125xf32>
+
+// A sum that starts at 1 must not add it in every piece.
+// CHECK-LABEL: func.func @start
+// CHECK-NOT: hlo.reshape
+func.func @main(%x: tensor<1048576xf32>, %y: tensor<65536x16xi32>, %z: tensor<1000xf32>) -> (tensor<f32>, tensor<16xi32>, tensor<f32>) {
+  %c = "hlo.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %i = "hlo.constant"() {value = dense<5> : tensor<i32>} : () -> tensor<i32>
+  %0 = hlo.reduce(%x init: %c) applies hlo.add across dimensions = [0] : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
+  %1 = hlo.reduce(%y init: %i) applies hlo.maximum across dimensions = [0] : (tensor<65536x16xi32>, tensor<i32>) -> tensor<16xi32>
+  %2 = hlo.reduce(%z init: %c) applies hlo.add across dimensions = [0] : (tensor<1000xf32>, tensor<f32>) -> tensor<f32>
+  return %0, %1, %2 : tensor<f32>, tensor<16xi32>, tensor<f32>
+}
+func.func @start(%x: tensor<1048576xf32>) -> tensor<f32> {
+  %c = "hlo.constant"() {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
+  %0 = hlo.reduce(%x init: %c) applies hlo.add across dimensions = [0] : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
