@@ -272,7 +272,8 @@ def constant(value: np.ndarray[Any, Any]) -> Tracer:
     if value.nbytes <= _SHARED_AS_BYTES:
         content = value.tobytes()
     else:
-        content = hashlib.blake2b(np.ascontiguousarray(value).reshape(-1).view(np.uint8)).digest()
+        raw = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+        content = hashlib.blake2b(raw.data).digest()
     key = (aval, content)
     return _shared_constant(key, aval, lambda: value)
 
