@@ -48,7 +48,11 @@ def test_bytecode_reads_as_the_text_does() -> None:
         ("%0 = hlo.nothing", ParseError, "custom op 'hlo.nothing' is unknown"),
         ("func.func private @f(!hlo.nothing)", ParseError, "unknown  type `nothing`"),
         ("func.func private @f(tensor<2x99999999999999999999xf32>)", ParseError, "2^63"),
-        ("// 9x9\nfunc.func private @f(tensor<4294967296x?x4294967296xf32>)", ParseError, "x.mlir:2:51: "),
+        (
+            "// 9x9\nfunc.func private @f(tensor<4294967296x?x4294967296xf32>)",
+            ParseError,
+            ":2:51: ",
+        ),
         (b"ML\xefR", ParseError, "x.mlir:0:0: "),
         (b"\xff\xfe\x00", ParseError, "x.mlir:1:1: "),
     ],
