@@ -1,1 +1,1 @@
-"""What ops and kernels cost: floating-point operations, bytes, and work. One model for all stages."""
+"""What ops and kernels cost: flops, bytes, and work. One model for all stages."""

@@ -98,7 +98,7 @@ def cost_of(node: Node, calls: int = 1) -> KernelCost:
 
 
 def floor_bytes(region: Region) -> int:
-    """Bytes that any schedule of a program moves: inputs and stored constants it needs, and results."""
+    """Bytes that any schedule of a program moves: inputs and constants it needs, and results."""
     stored = [
         node.results[0]
         for node in region.nodes

@@ -102,7 +102,7 @@ FREE_OF_FLOPS = frozenset(
 
 
 def work(node: Node) -> int:
-    """Element operations, roughly nanoseconds of scalar code: what work is divided over threads by."""
+    """Element operations, roughly nanoseconds of scalar code: what is divided over threads."""
     size = node.results[0].size if node.results else 0
     if node.name in ("dot_general", "convolution"):
         return multiply_adds(node)

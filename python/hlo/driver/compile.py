@@ -30,6 +30,7 @@ from hlo.driver.preconditions import (
     depth_as_error,
 )
 from hlo.driver.program_analysis import AnalysedProgram, analyse
+from hlo.driver.program_text import name_of
 from hlo.driver.statistics import ProgramStatistics
 from hlo.executable import runtime
 from hlo.importers.program import load_program
@@ -201,10 +202,10 @@ def _compile(program: object, chosen: Options) -> Compiled:
         executable = runtime.load(
             objects, _signature(host), arena_bytes=arena.bytes,
             constants=[_stored(c) for c in host.constants],
-            threads=chosen.threads, name=_name_of(module),
+            threads=chosen.threads, name=name_of(module),
         )  # fmt: skip
     compiled = Compiled(original, host, placed, arena, executable, watch, chosen)
-    report(_name_of(module), compiled.stage_seconds, compiled.as_text)
+    report(name_of(module), compiled.stage_seconds, compiled.as_text)
     return compiled
 
 
@@ -263,7 +264,3 @@ def _stored(constant: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def _bytes(shape: Sequence[int], name: str) -> int:
     return int(np.prod(shape, dtype=np.int64)) * ir.types.to_dtype(name).itemsize
-
-
-def _name_of(module: ir.Module) -> str:
-    return ir.attributes.string(module.operation, "sym_name", "program")

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
+from itertools import pairwise
 
-from hlo import ir
 from hlo.driver.byte_text import byte_text
 from hlo.driver.layered_layout import Box, layout
 from hlo.driver.program_analysis import AnalysedProgram
+from hlo.driver.program_text import name_of
 from hlo.driver.source_lines import short_source_line, source_line
 from hlo.passes.cost.kernel_cost import TRIP_COUNT, bytes_of, cost_of
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured
@@ -42,7 +43,8 @@ _SCRIPT = """\
 for (const node of document.querySelectorAll('g.n'))
   for (const [event, on] of [['mouseenter', true], ['mouseleave', false]])
     node.addEventListener(event, () => {
-      for (const edge of document.querySelectorAll('.e' + node.dataset.n)) edge.classList.toggle('on', on);
+      for (const edge of document.querySelectorAll('.e' + node.dataset.n))
+        edge.classList.toggle('on', on);
     });
 """
 
@@ -82,7 +84,7 @@ def graph_svg(program: AnalysedProgram) -> str:
 
 def graph_html(program: AnalysedProgram) -> str:
     """The picture in an HTML file, which also marks the edges of the box under the mouse."""
-    name = escape(_name(program.fused))
+    name = escape(name_of(program.fused))
     return (
         f"<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{name}: fused graph"
         f"</title></head>\n<body style='margin:0;background:#fff'>\n{_svg(program)}"
@@ -92,7 +94,7 @@ def graph_html(program: AnalysedProgram) -> str:
 
 def _svg(program: AnalysedProgram) -> str:
     panels: list[_Panel] = []
-    _collect(program.fused_entry, _name(program.fused), panels)
+    _collect(program.fused_entry, name_of(program.fused), panels)
     parts: list[str] = []
     width, top, number = 0.0, MARGIN, 0
     for panel in panels:
@@ -201,7 +203,8 @@ def _draw(panel: _Panel, top: float, first: int) -> tuple[str, float, float]:
             f"height='{box.height:.1f}' fill='{_COLOURS[vertex.kind]}'/>"
         )
         parts += [
-            f"<text x='{left + x + 7:.1f}' y='{under + y + LINE * (k + 1):.1f}'>{escape(line)}</text>"
+            f"<text x='{left + x + 7:.1f}' y='{under + y + LINE * (k + 1):.1f}'>"
+            f"{escape(line)}</text>"
             for k, line in enumerate(lines[i])
         ]
         parts.append("</g>\n")
@@ -212,7 +215,7 @@ def _curve(route: Sequence[tuple[float, float]], left: float, top: float) -> str
     """Smooth between rows, straight along the passages through them."""
     points = [(left + x, top + y) for x, y in route]
     text = [f"M{points[0][0]:.1f},{points[0][1]:.1f}"]
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+    for (x0, y0), (x1, y1) in pairwise(points):
         middle = (y0 + y1) / 2
         text.append(f"C{x0:.1f},{middle:.1f} {x1:.1f},{middle:.1f} {x1:.1f},{y1:.1f}")
     return " ".join(text)
@@ -228,8 +231,3 @@ def _cut(line: str) -> str:
 
 def _some(text: str) -> list[str]:
     return [text] if text else []
-
-
-def _name(module: ir.Module) -> str:
-    attributes = module.operation.attributes
-    return str(attributes["sym_name"].value) if "sym_name" in attributes else "program"

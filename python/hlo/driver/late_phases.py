@@ -27,9 +27,7 @@ def late_phase_text(
     return text_of_host(hlo_to_host(fused, donate), fused.context, phase, reuse)
 
 
-def text_of_host(
-    host: HostProgram, context: ir.Context, phase: Phase, reuse: bool = True
-) -> str:
+def text_of_host(host: HostProgram, context: ir.Context, phase: Phase, reuse: bool = True) -> str:
     """The host program and its kernels at a late phase.
 
     Args:

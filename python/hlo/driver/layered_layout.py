@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 SWEEPS = 8
 GAP_ACROSS = 18.0
@@ -85,7 +86,7 @@ def _empty(count: int) -> tuple[list[list[int]], list[list[int]]]:
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """The longest path to each vertex; vertices without predecessors sit right above their readers."""
+    """The longest path to each vertex; one without predecessors sits right above its readers."""
     below: list[list[int]] = [[] for _ in range(count)]
     above = [0] * count
     layer = [0] * count
@@ -115,7 +116,7 @@ def _link(drawing: _Drawing, edges: Sequence[tuple[int, int]]) -> list[list[int]
             drawing.below.append([])
             path.append(len(drawing.width) - 1)
         path.append(b)
-        for v, w in zip(path, path[1:], strict=False):
+        for v, w in pairwise(path):
             drawing.link(v, w)
         paths.append(path)
     return paths
@@ -140,15 +141,16 @@ def _reorder(drawing: _Drawing, rows: list[list[int]], downwards: bool) -> None:
 def _places(drawing: _Drawing, rows: Sequence[Sequence[int]]) -> list[float]:
     """The left edge of each vertex: near its neighbours, in the order of its row, apart."""
     x = [0.0] * len(drawing.width)
+
+    def centre(v: int) -> float:
+        return x[v] + drawing.width[v] / 2
+
     for row in rows:
         _pack(row, [0.0] * len(row), drawing.width, x)
     for sweep in range(SWEEPS):
         neighbours = drawing.above if sweep % 2 == 0 else drawing.below
         for row in rows if sweep % 2 == 0 else reversed(rows):
-            centres = [
-                _mean([x[n] + drawing.width[n] / 2 for n in neighbours[v]], x[v] + drawing.width[v] / 2)
-                for v in row
-            ]
+            centres = [_mean([centre(n) for n in neighbours[v]], centre(v)) for v in row]
             wanted = [c - drawing.width[v] / 2 for c, v in zip(centres, row, strict=True)]
             _pack(row, wanted, drawing.width, x)
     left = min(x, default=0.0)
@@ -158,7 +160,7 @@ def _places(drawing: _Drawing, rows: Sequence[Sequence[int]]) -> list[float]:
 def _pack(
     row: Sequence[int], wanted: Sequence[float], width: Sequence[float], x: list[float]
 ) -> None:
-    """Places a row from left to right, each at or after its wish, then shifts it to meet the wishes."""
+    """Places a row from left to right, each at or after its wish, then shifts the row as wished."""
     end = float("-inf")
     for v, wish in zip(row, wanted, strict=True):
         x[v] = max(wish, end + GAP_ACROSS)

@@ -285,7 +285,7 @@ def _operations(op: ir.Operation) -> Iterator[ir.Operation]:
 
 def _label(op: ir.Operation) -> str:
     if op.name == "func.call":
-        return str(op.attributes["callee"].value)
+        return ir.attributes.string(op, "callee")
     quiet = op.name.startswith(("arith.", "func.", "memref.alloc", "memref.dealloc", "scf.yield"))
     return "" if quiet else op.name
 
@@ -312,7 +312,7 @@ def _names(program: ir.Module, entry: Sequence[str]) -> dict[ir.Value, str]:
     names: dict[ir.Value, str] = dict(zip(block.arguments, (*entry, *constants), strict=True))
     for op in _operations(entry_of(program)):
         if op.name == "memref.alloc":
-            names[op.results[0]] = str(op.attributes["hlo.name"].value)
+            names[op.results[0]] = ir.attributes.string(op, "hlo.name")
     return names
 
 
@@ -320,9 +320,9 @@ def _copies(steps: Sequence[ir.Operation], names: dict[ir.Value, str]) -> Iterat
     for number, op in enumerate(steps, 1):
         if op.name == "memref.copy":
             source, target = op.operands
-            reason = op.attributes["hlo.reason"].value if "hlo.reason" in op.attributes else ""
+            reason = ir.attributes.string(op, "hlo.reason", "")
             size = byte_size(source.type)
-            yield CopyReport(number, size, names[source], names[target], str(reason))
+            yield CopyReport(number, size, names[source], names[target], reason)
 
 
 def _arena_buffers(arena: Arena) -> tuple[ArenaBuffer, ...]:
@@ -345,12 +345,12 @@ def _unused_donations(
     host: HostProgram, fused: ir.Module, donate: Sequence[int]
 ) -> Iterator[UnusedDonation]:
     function = entry_of(fused)
-    marks = function.attributes["arg_attrs"] if "arg_attrs" in function.attributes else ()
-    marked = {
-        i
-        for i, attributes in enumerate(marks)
-        if "tf.aliasing_output" in attributes or "jax.buffer_donor" in attributes
-    }
+    marked: set[int] = set()
+    if "arg_attrs" in function.attributes:
+        for i, entries in enumerate(ir.ArrayAttr(function.attributes["arg_attrs"])):
+            attributes = ir.DictAttr(entries)
+            if "tf.aliasing_output" in attributes or "jax.buffer_donor" in attributes:
+                marked.add(i)
     for i in sorted({*donate, *marked} - set(host.donated.values())):
         same = sum(kind == host.argument_types[i] for kind in host.result_types)
         yield UnusedDonation(

@@ -17,7 +17,8 @@ FONT_WIDTH = 6.6  # of a letter at 11 px, roughly
 
 _STYLE = """\
 body { font: 14px system-ui, sans-serif; margin: 24px; color: #222; background: #fff; }
-table { border-collapse: collapse; margin: 12px 0; } td, th { padding: 2px 14px 2px 0; text-align: left; }
+table { border-collapse: collapse; margin: 12px 0; }
+td, th { padding: 2px 14px 2px 0; text-align: left; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; }
 svg text { font: 11px system-ui, sans-serif; fill: #333; pointer-events: none; }
 rect.b { stroke: #fff; stroke-width: 0.5; } rect.b:hover { stroke: #000; stroke-width: 2; }
@@ -26,7 +27,9 @@ rect.b { stroke: #fff; stroke-width: 0.5; } rect.b:hover { stroke: #000; stroke-
 _SCRIPT = """\
 const note = document.getElementById('note');
 for (const box of document.querySelectorAll('rect.b'))
-  box.addEventListener('mouseenter', () => { note.textContent = box.querySelector('title').textContent; });
+  box.addEventListener('mouseenter', () => {
+    note.textContent = box.querySelector('title').textContent;
+  });
 """
 
 
@@ -146,10 +149,15 @@ def _time_axis(memory: MemoryAnalysis) -> str:
     y = TOP + HEIGHT + GAP + LIVE_HEIGHT + 18
     count = len(memory.steps)
     marks = sorted({round(count * k / 8) for k in range(9)})
-    return "".join(
+    numbers = "".join(
         f"<text x='{_x(memory, step):.1f}' y='{y}' text-anchor='middle'>{step}</text>"
         for step in marks
-    ) + f"<text x='{LEFT + WIDTH / 2}' y='{y + 14}' text-anchor='middle'>step of the host program</text>\n"
+    )
+    middle = LEFT + WIDTH / 2
+    caption = (
+        f"<text x='{middle}' y='{y + 14}' text-anchor='middle'>step of the host program</text>"
+    )
+    return f"{numbers}{caption}\n"
 
 
 def _copies(memory: MemoryAnalysis) -> str:

@@ -16,7 +16,7 @@ from hlo.driver.late_phases import SPLIT_MARKER, late_phase_text
 from hlo.driver.pass_pipeline import Instrumentation, PassTiming, PipelineElement, run_pipeline
 from hlo.driver.phases import Phase
 from hlo.driver.program_text import bytecode_of, text_of
-from hlo.driver.reports import Reports, report_text
+from hlo.driver.reports import NO_REPORTS, Reports, report_text
 from hlo.importers.program import is_bytecode, load_program
 
 NOTE = "\n  note: "
@@ -50,7 +50,7 @@ class OptOptions:
     elide_elements: int | None = None
     emit_bytecode: bool = False
     late_phase: Phase | None = None
-    reports: Reports = Reports()
+    reports: Reports = NO_REPORTS
 
 
 def run_opt(options: OptOptions) -> int:

@@ -67,10 +67,9 @@ def analyse(
     unfused = copy_of(program)
     watch = Instrumentation(verify_each=False, disabled=frozenset(disabled))
     steps = passes_to(Phase.FUSED)
-    at = next(i for i, step in enumerate(steps) if isinstance(step, Fuse))
+    at, fuse = next((i, step) for i, step in enumerate(steps) if isinstance(step, Fuse))
     run_pipeline(unfused, steps[:at], watch)
-    fused, fuse = copy_of(unfused), steps[at]
-    fuses = isinstance(fuse, Fuse) and fuse.name not in watch.disabled
-    edges = fuse.decisions(unfused) if fuses else []
+    fused = copy_of(unfused)
+    edges = [] if fuse.name in watch.disabled else fuse.decisions(unfused)
     run_pipeline(fused, steps[at:], watch)
     return AnalysedProgram(unfused, fused, tuple(edges), tuple(donate), compiled)

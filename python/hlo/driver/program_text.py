@@ -28,6 +28,11 @@ def text_of(
     )
 
 
+def name_of(module: ir.Module) -> str:
+    """The module's name; `program` without one."""
+    return ir.attributes.string(module.operation, "sym_name", "program")
+
+
 def bytecode_of(module: ir.Module) -> bytes:
     """The module as MLIR bytecode."""
     stream = io.BytesIO()

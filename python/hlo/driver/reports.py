@@ -11,7 +11,9 @@ from hlo.driver.explain import explain
 from hlo.driver.graph_view import graph_html, graph_svg
 from hlo.driver.memory_report import MemoryAnalysis, memory_analysis
 from hlo.driver.memory_view import memory_html
+from hlo.driver.preconditions import check_donated_exist, check_functions, depth_as_error
 from hlo.driver.program_analysis import AnalysedProgram, analyse
+from hlo.driver.program_text import name_of
 
 
 @dataclass(frozen=True)
@@ -47,13 +49,19 @@ class Reports:
         )
 
 
+NO_REPORTS = Reports()
+
+
 def report_text(module: ir.Module, wanted: Reports, disabled: frozenset[str] = frozenset()) -> str:
     """Writes the pictures and returns the text of the reports.
 
     Args:
         disabled: passes to leave out.
     """
-    program = analyse(module, wanted.donate, disabled)
+    with depth_as_error():
+        check_functions(module)
+        program = analyse(module, wanted.donate, disabled)
+        check_donated_exist(wanted.donate, len(program.host.argument_types))
     parts: list[str] = []
     if wanted.explain_fusion:
         report = explain(program)
@@ -69,7 +77,7 @@ def report_text(module: ir.Module, wanted: Reports, disabled: frozenset[str] = f
 def _memory_parts(program: AnalysedProgram, wanted: Reports) -> list[str]:
     memory = memory_analysis(program.host, program.fused, wanted.donate, wanted.reuse)
     if wanted.view_memory:
-        write_output(str(wanted.view_memory), memory_html(memory, _name_of(program.fused)))
+        write_output(str(wanted.view_memory), memory_html(memory, name_of(program.fused)))
     return [_memory_text(memory, wanted)]
 
 
@@ -77,8 +85,3 @@ def _memory_text(memory: MemoryAnalysis, wanted: Reports) -> str:
     if wanted.explain_memory:
         return memory.to_json() + "\n" if wanted.json else memory.as_text()
     return memory.live_ranges_text() if wanted.print_live_ranges else ""
-
-
-def _name_of(module: ir.Module) -> str:
-    attributes = module.operation.attributes
-    return str(attributes["sym_name"].value) if "sym_name" in attributes else "program"
