@@ -414,7 +414,9 @@ class Bufferizer:
 def carried_through(node: Node) -> list[tuple[Tensor, Tensor]]:
     """(operand, result) pairs that would best share storage: carries of loops, updated operands."""
     if node.name == "while":
-        return list(zip(node.operands, node.results, strict=True))
+        inside = {t for region in node.regions for t in free_tensors(region)}
+        pairs = zip(node.operands, node.results, strict=True)
+        return [pair for pair in pairs if pair[0] not in inside]
     if node.name == "dynamic_update_slice":
         return [(node.operands[0], node.results[0])]
     if node.name == "scatter":
