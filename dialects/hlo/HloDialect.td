@@ -18,7 +18,8 @@ def Hlo_Dialect : Dialect {
     the layout of a tensor as its encoding, `#hlo.layout<[1, 0]>`.
 
     Constraints are numbered as in the StableHLO specification; a diagnostic starts with the number of the
-    constraint that does not hold, for instance `[C3]`.
+    constraint that does not hold, for instance `[C3]`. A number such as `[I2]` is that of the input whose type the
+    specification restricts. Operations that the specification lacks are checked alike, without numbers.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
