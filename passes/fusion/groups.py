@@ -21,6 +21,7 @@ from hlo.passes.fusion.op_traits import (
 )
 from hlo.passes.hlo_to_loops.affine import merge_cuts
 from hlo.passes.hlo_to_loops.contraction_kernel import fits_register_tiles
+from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim
 from hlo.passes.hlo_to_loops.emitter import splat_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, free_tensors, users
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
@@ -301,6 +302,8 @@ class BlockFusion:
         if group.root.name in FOLDS or any(n.name in FOLDS for n in group.nodes if n is group.root):
             return FusionDecision.no("a reduction of a reduction is a kernel of its own")
         root = group.root.results[0]
+        if node.name == "reduce_window" and cumulative_dim(node) is not None:
+            return FusionDecision.no("a running total is made in one pass, as a kernel of its own")
         if node.name == "reduce_window":
             same = root.size == node.results[0].size
             return (
