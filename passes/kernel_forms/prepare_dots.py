@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hlo import ir
+from hlo.ir.attributes import DotDimensionNumbers
 from hlo.passes.base import Pass
 from hlo.passes.hlo_to_loops.contraction_kernel import depth_of, minor_is_free
 from hlo.passes.hlo_to_loops.graph import node_of, tensor_of
@@ -20,12 +21,11 @@ class PrepareDots(Pass):
     """Merges adjacent free dimensions, and adjacent contracted ones, of every dot_general.
 
     A matrix product then has one row dimension, one column dimension and one contracted dimension:
-    what register tiles and the vendor library work on. The reshapes around it move nothing.
+    what register tiles and the vendor library work on. The reshapes around it move nothing. A large
+    dot whose right operand has its columns apart in memory, where the library cannot help, gets a
+    transposed copy of that operand.
 
     Requires: the core op set, static shapes.
-    A large dot whose right operand has its columns apart in memory, where the library cannot help, gets a transposed copy
-    of that operand.
-
     Guarantees: free (contracted) dimensions that follow one another in an operand are one.
 
         %0 = hlo.dot_general %x, %w, contracting_dims = [2] x [0]
@@ -78,15 +78,21 @@ class _Side:
         return list(dict.fromkeys(self.position[d] for d in dims))
 
 
+def _numbers(op: ir.Operation) -> DotDimensionNumbers:
+    numbers = op.attributes["dot_dimension_numbers"]
+    assert isinstance(numbers, DotDimensionNumbers)
+    return numbers
+
+
 def _with_columns_minor(op: ir.Operation) -> ir.Operation:
-    """A large dot that neither register tiles nor the library could read gets its right operand transposed."""
+    """Transposes the right operand of a large dot if neither tiles nor the library can read it."""
     known = {value: tensor_of(value) for value in op.operands}
     node = node_of(op, known)
     if depth_of(node) * node.results[0].size < SMALLEST_PRODUCT or node.operands[1].size == 0:
         return op
     if minor_is_free(node) or matrix_operands(node) is not None:
         return op
-    numbers = op.attributes["dot_dimension_numbers"]
+    numbers = _numbers(op)
     batch, summed = (
         list(numbers.rhs_batching_dimensions),
         list(numbers.rhs_contracting_dimensions),
@@ -99,7 +105,7 @@ def _with_columns_minor(op: ir.Operation) -> ir.Operation:
     with op.location, ir.InsertionPoint(op):
         right = transposed(op.operands[1], [*taken, *free])
         kept = {key: op.attributes[key] for key in op.attributes}
-        kept["dot_dimension_numbers"] = type(numbers).get(
+        kept["dot_dimension_numbers"] = DotDimensionNumbers.get(
             list(numbers.lhs_batching_dimensions),
             list(range(len(batch))),
             list(numbers.lhs_contracting_dimensions),
@@ -113,7 +119,7 @@ def _with_columns_minor(op: ir.Operation) -> ir.Operation:
 
 
 def _merge(op: ir.Operation) -> bool:
-    numbers = op.attributes["dot_dimension_numbers"]
+    numbers = _numbers(op)
     batch = [list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)]
     summed = [list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)]
     shapes = [tuple(ir.RankedTensorType(v.type).shape) for v in op.operands]
@@ -139,7 +145,7 @@ def _merge(op: ir.Operation) -> bool:
             for value, side, old in zip(op.operands, sides, shapes, strict=True)
         ]
         kept = {key: op.attributes[key] for key in op.attributes}
-        kept["dot_dimension_numbers"] = type(numbers).get(
+        kept["dot_dimension_numbers"] = DotDimensionNumbers.get(
             sides[0].dims(batch[0]),
             sides[1].dims(batch[1]),
             sides[0].dims(summed[0]),
