@@ -34,8 +34,8 @@ _NARROW_TOLERANCE = 0.125
 
 _SPREADS = 4.0
 # More than this part of all elements is no accident of conditioning.
-_MOST_ILL_CONDITIONED = 1e-3
-_FEW_ELEMENTS = 8
+_MOST_ILL_CONDITIONED = 0.1
+_FEW_ELEMENTS = 2
 
 
 @dataclasses.dataclass(frozen=True)

@@ -102,7 +102,7 @@ def test_spreads_excuse_neither_integers_nor_nan_nor_many_elements() -> None:
     integers = compare(np.int32([1, 2]), np.int32([1, 3]), STRICT, wide[0])
     assert integers.mismatches == 1
     assert compare(np.float32([np.nan, 2]), np.float32([1, 2]), STRICT, wide[0]).mismatches == 1
-    # 20 of 100 elements are more than one in a thousand: the spreads are not even asked for.
+    # 20 of 100 elements are more than a tenth: the spreads are not even asked for.
     found, expected = np.zeros(100, np.float32), np.zeros(100, np.float32)
     expected[:20] = 1
     (many,) = compare_all([found], [expected], STRICT, lambda: [np.full(100, 100.0)])
