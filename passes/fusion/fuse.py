@@ -48,7 +48,7 @@ class Fuse(Pass):
         def visit(region: Region) -> None:
             fusion = BlockFusion(region.nodes, region.results, self.max_ops)
             fusion.run()
-            edges.extend(fusion.edges)
+            edges.extend(fusion.all_edges())
             for node in region.nodes:
                 if node.name in ("while", "if", "case"):
                     for inner in node.regions:

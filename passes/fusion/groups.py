@@ -136,6 +136,35 @@ class BlockFusion:
                 found.append(group)
         return sorted(found, key=lambda g: self.position[g.root])
 
+    def all_edges(self) -> list[Edge]:
+        """After `run`: a decision for each producer and reader, in program order; no constants."""
+        recorded: dict[Node, dict[Node, FusionDecision]] = {}
+        for edge in self.edges:
+            recorded.setdefault(edge.producer, {})[edge.consumer] = edge.decision
+        found: list[Edge] = []
+        for node in self.nodes:
+            if node.name == "constant":
+                continue
+            known = recorded.get(node, {})
+            readers = {r: None for result in node.results for r in self.readers.get(result, [])}
+            for reader in readers:
+                decision = known.get(reader) or self._implied(node, reader, list(known.values()))
+                found.append(Edge(node, reader, decision))
+        return found
+
+    def _implied(
+        self, node: Node, reader: Node, others: Sequence[FusionDecision]
+    ) -> FusionDecision:
+        """The decision on a reader that was not asked alone, from those on the other readers."""
+        reasons = {decision.fused: decision.reason for decision in others}
+        if set(self.groups.get(node, ())) & set(self.groups.get(reader, ())):
+            return FusionDecision.yes(reasons.get(True, "both are in this kernel"))
+        if not is_fusible(node):
+            return FusionDecision.no(f"{node.name} is not a generated loop")
+        if not self.groups.get(reader):
+            return FusionDecision.no(f"its reader {reader.name} is not a generated loop")
+        return FusionDecision.no(reasons.get(False, "the kernel of another reader stores it"))
+
     def _join(self, node: Node, group: Group) -> None:
         self.groups.setdefault(node, []).append(group)
         group.nodes.add(node)

@@ -136,6 +136,15 @@ class Builder:
         """How many regions are open around the next op, the function body excluded."""
         return len(self._regions) - 1
 
+    @property
+    def region(self) -> object:
+        """A token for the innermost open region; see `is_inside`."""
+        return self._regions[-1]
+
+    def is_inside(self, region: object) -> bool:
+        """Whether the next op goes into `region` or one nested in it, rather than ahead of it."""
+        return any(open_region is region for open_region in self._regions)
+
     def can_hoist_to(self, level: int) -> bool:
         """Whether what is computed here may be computed at `level`: no condition lies between."""
         return level >= self._guard

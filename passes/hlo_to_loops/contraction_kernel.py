@@ -29,7 +29,9 @@ REGISTERS = 28  # accumulators at the most
 MOST_VECTORS = 4
 # Rows of a tile for its vectors across: measured; more spill, in vector or in address registers.
 MOST_ROWS = {1: 14, 2: 14, 3: 6, 4: 4}
-PANEL_BYTES = 400 << 10  # of one run of columns of the right operand, about half of the second-level cache
+PANEL_BYTES = (
+    400 << 10
+)  # of one run of columns of the right operand, about half of the second-level cache
 LARGE_OPERAND = 1 << 18  # elements of an operand that does not stay in the second-level cache
 
 # (indices in the contracted space, accumulators) -> accumulators.
@@ -95,7 +97,11 @@ def tiling_of(shape: Sequence[int], lanes: int, depth: int = 1) -> Tiling | None
         most_vectors = REGISTERS // (extent + 1)
     else:
         # A run of columns is read again for every tile of rows: it should stay in the second-level cache.
-        most_vectors = MOST_VECTORS if depth * MOST_VECTORS * VECTOR_BYTES <= PANEL_BYTES else MOST_VECTORS // 2
+        most_vectors = (
+            MOST_VECTORS
+            if depth * MOST_VECTORS * VECTOR_BYTES <= PANEL_BYTES
+            else MOST_VECTORS // 2
+        )
     vectors = _even_part(columns, min(most_vectors, columns))
     most_rows = MOST_ROWS.get(vectors, max(1, REGISTERS // (vectors + 1)))
     rows = _even_part(extent, min(extent, most_rows))
@@ -106,7 +112,9 @@ def depth_of(node: Node) -> int:
     """Products summed for each element of a contraction's result."""
     if node.name == "convolution":
         kernel = node.operands[1]
-        return kernel.size // max(1, kernel.shape[node.attributes["dimension_numbers"]["kernel"].index("o")])
+        return kernel.size // max(
+            1, kernel.shape[node.attributes["dimension_numbers"]["kernel"].index("o")]
+        )
     summed = node.attributes["dot_dimension_numbers"].get("lhs_contracting_dimensions", ())
     return math.prod(node.operands[0].shape[d] for d in summed)
 
@@ -216,7 +224,11 @@ class _Tiles:
         of the contracted space fetches one line of the same step of the next ones.
         """
         right, tiling = self.node.operands[1], self.tiling
-        if right.size < LARGE_OPERAND or right not in self.inputs or tiling.row_blocks < 2 * tiling.vectors:
+        if (
+            right.size < LARGE_OPERAND
+            or right not in self.inputs
+            or tiling.row_blocks < 2 * tiling.vectors
+        ):
             return None
         em, b = self.em, self.builder
         index = em.index(row_block)
@@ -231,7 +243,9 @@ class _Tiles:
         buffer = self.inputs[right]
         at = contraction.right_at(indices).linear(right.shape)
         ahead = at + tiling.width + self.prefetch_line * tiling.lanes
-        b.effect(f"memref.prefetch {buffer.name}[{em.index(ahead)}], read, locality<2>, data : {buffer.memref}")
+        b.effect(
+            f"memref.prefetch {buffer.name}[{em.index(ahead)}], read, locality<2>, data : {buffer.memref}"
+        )
 
     def _edges(self, outer: Sequence[Affine], row_block: Affine, column_block: Affine) -> None:
         """Whole tiles, and the cut-off ones at the ends of the rows and of the columns."""

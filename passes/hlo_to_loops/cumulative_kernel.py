@@ -8,21 +8,45 @@ from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
-from hlo.passes.hlo_to_loops.elemental.reductions import accumulator_type, monoid_of, padding_pairs, reducer
-from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
+from hlo.passes.hlo_to_loops.elemental.reductions import (
+    accumulator_type,
+    monoid_of,
+    padding_pairs,
+    reducer,
+)
+from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError, splat_of
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 
+# Reducers that may be applied to the initial value, which is the padding too, any number of times,
+# and those with the constant for which that holds.
+_IDEMPOTENT = frozenset({"maximum", "minimum", "and", "or"})
+_NEUTRAL = {"add": 0, "multiply": 1, "xor": 0}
+
+
+def _may_repeat_initial(node: Node) -> bool:
+    op = monoid_of(node.regions[0])
+    if op in _IDEMPOTENT:
+        return True
+    initial = node.operands[1].producer
+    if op not in _NEUTRAL or initial is None or initial.name != "constant":
+        return False
+    value = splat_of(initial)
+    return value is not None and bool(value == _NEUTRAL[op])
+
 
 def cumulative_dim(node: Node) -> tuple[int, bool] | None:
-    """(dimension, whether from its end) if a reduce_window accumulates along one dimension; None otherwise."""
+    """(dimension, whether from its end) if a reduce_window accumulates along one; else None."""
     operand, attributes = node.operands[0], node.attributes
     rank = operand.rank
     ones = (1,) * rank
-    plain = all((attributes.get(k) or ones) == ones for k in ("window_strides", "base_dilations", "window_dilations"))
+    plain = all(
+        (attributes.get(k) or ones) == ones
+        for k in ("window_strides", "base_dilations", "window_dilations")
+    )
     window = attributes["window_dimensions"]
     wide = [d for d in range(rank) if window[d] != 1]
-    if len(node.operands) != 2 or not plain or len(wide) != 1 or monoid_of(node.regions[0]) is None:
+    if len(node.operands) != 2 or not plain or len(wide) != 1 or not _may_repeat_initial(node):
         return None
     d, padding = wide[0], padding_pairs(attributes.get("padding"), rank)
     size = operand.shape[d]
@@ -33,7 +57,7 @@ def cumulative_dim(node: Node) -> tuple[int, bool] | None:
 
 
 def emit_cumulative(region: Region, node: Node) -> Kernel | None:
-    """A kernel with one running accumulator for each line along the dimension; None for another reduce_window."""
+    """A kernel with a running accumulator for each line along a dimension; None if not one."""
     found = cumulative_dim(node)
     if found is None or node.results[0].size == 0:
         return None
@@ -88,7 +112,8 @@ def _line(em: Emitter, region: Region, node: Node, base: Affine, dim: int, backw
     _, buffers = argument_buffers(region)
     start = elementwise.convert(b, em.element(node.operands[1], Position.of_dims(())), kind)
     types = register_types(em, [kind])
-    with b.loop(b.index(0), b.index(extent), b.index(1), list(zip(start.parts, types, strict=True))) as loop:
+    carried = list(zip(start.parts, types, strict=True))
+    with b.loop(b.index(0), b.index(extent), b.index(1), carried) as loop:
         index = em.variable(loop.iv, extent)
         at = index * -1 + (extent - 1) if backwards else index
         offset = base + at * stride

@@ -66,6 +66,9 @@ class Emitter:
         self.row_lanes = 0
         # Offsets at which each buffer was read; what was read before a loop counts as well.
         self.loaded: dict[Buffer, set[Affine]] = {}
+        # The region whose loads may follow stores of the same row, and what was loaded in it.
+        self.body: object = None
+        self.loaded_in_body: dict[Buffer, set[Affine]] = {}
         self._lane_level = 0
         self._cuts: dict[Tensor, frozenset[int]] = {t: frozenset() for t in buffers}
 
@@ -280,6 +283,8 @@ class Emitter:
         """Loads the element (or lanes) at a row-major offset."""
         b, lanes = self.b, self.b.lanes
         self.loaded.setdefault(buffer, set()).add(offset)
+        if self.body is not None and self.b.is_inside(self.body):
+            self.loaded_in_body.setdefault(buffer, set()).add(offset)
         stride = 0 if self.lane is None else offset.coefficient(self.lane)
         if not lanes or self.lane is None:
             return self._load_scalar(buffer, offset)

@@ -139,6 +139,7 @@ def _emit(region: Region, width: Width) -> Kernel:
     written: set[Affine] = set()
 
     def body(offset: Affine) -> None:
+        em.body = builder.region
         values = [em.element(root, Position.of_offset(offset)) for root in region.results]
         written.add(offset)
         for value, buffer in zip(values, outputs, strict=True):
@@ -152,9 +153,35 @@ def _emit(region: Region, width: Width) -> Kernel:
         tuple(buffer.memref for buffer in inputs.values()),
         tuple(buffer.memref for buffer in outputs),
         in_place=tuple(
-            i for i, buffer in enumerate(inputs.values()) if em.loaded.get(buffer, set()) <= written
+            i
+            for i, buffer in enumerate(inputs.values())
+            if _read_before_written(em, nest, buffer, written)
         ),
     )
+
+
+def _read_before_written(em: Emitter, nest: Nest, buffer: Buffer, written: set[Affine]) -> bool:
+    """Whether each element of an input is read for the last time before an output overwrites it.
+
+    That holds for elements read where they are written, and for those of the same run of the innermost loop that
+    loops ahead of it read: the folds of a row kernel are done when its elements are computed.
+    """
+    ahead = em.loaded.get(buffer, set()) - written
+    if not ahead:
+        return True
+    if ahead & em.loaded_in_body.get(buffer, set()):
+        return False
+    return nest.blocks == 1 and all(
+        any(_same_row(em, nest.extents[-1], offset, other) for other in written) for offset in ahead
+    )
+
+
+def _same_row(em: Emitter, extent: int, read: Affine, written: Affine) -> bool:
+    """Whether two offsets differ only in which variable walks the innermost extent."""
+    difference = read + written * -1
+    if difference.constant or sorted(c for _, c in difference.terms) != [-1, 1]:
+        return False
+    return all(em.extents[name] == extent for name, _ in difference.terms)
 
 
 def _block_of(region: Region, extents: Sequence[int], lanes: int) -> int:

@@ -154,4 +154,6 @@ def _convolution(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction
         rhs_at[rhs_dim["i"]], rhs_at[rhs_dim["o"]] = channel, output["f"]
         return Position.of_dims(rhs_at)
 
-    return Contraction((*(rhs.shape[rhs_dim[str(k)]] for k in range(rank)), inputs), factors, right_at)
+    return Contraction(
+        (*(rhs.shape[rhs_dim[str(k)]] for k in range(rank)), inputs), factors, right_at
+    )
