@@ -1,4 +1,4 @@
-"""lit over test/: every .mlir file with a RUN line. `make test` runs it through test/unit/test_lit.py.
+"""lit over test/: every .mlir file with a RUN line; `make test` runs it in test/unit/test_lit.py.
 
 By hand: `.venv/bin/lit -v test/passes/fusion`.
 """

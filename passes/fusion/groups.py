@@ -183,7 +183,7 @@ class BlockFusion:
                 group.repeated.add(operand)
 
     def _hoisted(self, node: Node, group: Group) -> bool:
-        """Whether a broadcast's operand is the same along the innermost loop: computed outside it."""
+        """Whether a broadcast's operand is the same along the innermost loop, thus read outside it."""
         if node.name != "broadcast_in_dim":
             return False
         operand, result = node.operands[0], node.results[0]
@@ -234,7 +234,7 @@ class BlockFusion:
     def _as_another_root(
         self, node: Node, groups: dict[Group, list[Node]], unfused: Sequence[Node]
     ) -> Group | None:
-        """The kernel that can compute an op needed in memory too, element by element with its own."""
+        """The kernel that can compute an op needed in memory too, element by element."""
         if node.name not in ELEMENTWISE or not groups:
             return None
         group = min(groups, key=lambda g: self.position[g.root])
@@ -285,8 +285,7 @@ class BlockFusion:
             )
         if node.name == "dynamic_update_slice":
             return FusionDecision.no("an update is made in place, as the root of its kernel")
-        if any(r.name in ("reduce", "reduce_window") and node.results[0] in r.operands[len(r.operands) // 2 :]
-               for r in readers):  # fmt: skip
+        if any(r.name in FOLDS and node.results[0] in _initial_values(r) for r in readers):
             return FusionDecision.no("it is the initial value of a reduction")
         if node.results[0] in group.repeated and (node.name in EXPENSIVE or node.name in FOLDS):
             return FusionDecision.no("the kernel reads it repeatedly, and it is dear to compute")
@@ -363,8 +362,13 @@ class BlockFusion:
         return FusionDecision.yes("the reduction is computed once for each row of the kernel")
 
 
+def _initial_values(fold: Node) -> tuple[Tensor, ...]:
+    """The operands of a reduction that its accumulators start as."""
+    return fold.operands[len(fold.operands) // 2 :]
+
+
 def _goes_element_by_element(node: Node, size: int) -> bool:
-    """Whether an op keeps the row-major order of `size` elements, or only spreads a smaller operand over them."""
+    """Whether an op keeps the row-major order of `size` elements, or spreads a smaller operand."""
     if node.name in ("broadcast_in_dim", "constant"):
         return True
     return (node.name in ELEMENTWISE or node.name == "reshape") and all(

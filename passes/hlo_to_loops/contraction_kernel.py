@@ -21,8 +21,8 @@ from hlo.passes.hlo_to_loops.conditions import rebuild
 from hlo.passes.hlo_to_loops.elemental.contractions import Contraction, contraction_of, product_type
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
-from hlo.passes.hlo_to_loops.matrix_multiply import matrix_operands
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
+from hlo.passes.hlo_to_loops.matrix_multiply import matrix_operands
 
 VECTOR_BYTES = 64
 REGISTERS = 28  # accumulators at the most
@@ -93,10 +93,10 @@ def tiling_of(shape: Sequence[int], lanes: int, depth: int = 1) -> Tiling | None
     extent = shape[row_dim] if row_dim >= 0 else 1
     columns = -(-shape[-1] // lanes)
     if extent <= 3:
-        # Few rows leave registers for long runs of columns, which stream the other operand from memory.
+        # Few rows leave registers for long runs of columns, which stream the other operand.
         most_vectors = REGISTERS // (extent + 1)
     else:
-        # A run of columns is read again for every tile of rows: it should stay in the second-level cache.
+        # A run of columns is read again for every tile of rows: it should stay in cache.
         most_vectors = (
             MOST_VECTORS
             if depth * MOST_VECTORS * VECTOR_BYTES <= PANEL_BYTES
@@ -218,9 +218,9 @@ class _Tiles:
         )
 
     def _prefetch_line(self, row_block: Affine) -> Affine | None:
-        """Which vector of the next columns' part of the right operand this tile brings in, if it is large.
+        """Which vector of the next columns of a large right operand this tile brings into cache.
 
-        The first tiles of a run of columns would wait for memory: while earlier columns are computed, each step
+        The first tiles of a run of columns would wait for memory: while earlier ones are made, each step
         of the contracted space fetches one line of the same step of the next ones.
         """
         right, tiling = self.node.operands[1], self.tiling
@@ -243,9 +243,8 @@ class _Tiles:
         buffer = self.inputs[right]
         at = contraction.right_at(indices).linear(right.shape)
         ahead = at + tiling.width + self.prefetch_line * tiling.lanes
-        b.effect(
-            f"memref.prefetch {buffer.name}[{em.index(ahead)}], read, locality<2>, data : {buffer.memref}"
-        )
+        place = f"{buffer.name}[{em.index(ahead)}]"
+        b.effect(f"memref.prefetch {place}, read, locality<2>, data : {buffer.memref}")
 
     def _edges(self, outer: Sequence[Affine], row_block: Affine, column_block: Affine) -> None:
         """Whole tiles, and the cut-off ones at the ends of the rows and of the columns."""

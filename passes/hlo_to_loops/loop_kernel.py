@@ -163,8 +163,9 @@ def _emit(region: Region, width: Width) -> Kernel:
 def _read_before_written(em: Emitter, nest: Nest, buffer: Buffer, written: set[Affine]) -> bool:
     """Whether each element of an input is read for the last time before an output overwrites it.
 
-    That holds for elements read where they are written, and for those of the same run of the innermost loop that
-    loops ahead of it read: the folds of a row kernel are done when its elements are computed.
+    That holds for elements read where they are written, and for those of the same run of the
+    innermost loop that loops ahead of it read: the folds of a row kernel are done when its elements
+    are computed.
     """
     ahead = em.loaded.get(buffer, set()) - written
     if not ahead:

@@ -1,4 +1,4 @@
-"""The exception tree of `hlo`: every error a user can meet, with the op and the place in their source."""
+"""The exception tree of `hlo`: what went wrong, at which op, and where in the user's source."""
 
 from __future__ import annotations
 

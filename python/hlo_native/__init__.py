@@ -1,1 +1,1 @@
-"""Native modules of `hlo`: the dialect (`_dialect`), its generated op classes, and the runtime (`_runtime`)."""
+"""Native modules of `hlo`: the dialect, its generated op classes, packing and the runtime."""
