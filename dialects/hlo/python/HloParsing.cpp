@@ -12,6 +12,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
+
 namespace nb = nanobind;
 
 namespace hlo {
@@ -100,9 +102,14 @@ mlir::LogicalResult rejectUnregistered(mlir::Operation *root) {
   return mlir::failure(result.wasInterrupted());
 }
 
-// MLIR asserts that the elements of a tensor can be counted in 64 bits. Finds a shape in the text, such as "4x?x8x",
-// whose elements cannot; gives the offset behind it. Strings and comments are passed over.
-std::optional<size_t> findUncountable(llvm::StringRef text) {
+struct Unparsable {
+  size_t offset;
+  llvm::StringRef message;
+};
+
+// Finds what MLIR's parser asserts it is not given: a shape, such as "4x?x8x", whose elements cannot be counted in 64
+// bits, and an array attribute of indices. Strings and comments are passed over.
+std::optional<Unparsable> findUnparsable(llvm::StringRef text) {
   constexpr int64_t kLimit = std::numeric_limits<int64_t>::max();
   int64_t product = 1;
   bool inShape = false;
@@ -122,12 +129,15 @@ std::optional<size_t> findUncountable(llvm::StringRef text) {
       const bool isSize = end < text.size() && text[end] == 'x';
       const bool tooLong = text.slice(i, end).getAsInteger(10, size);
       if (isSize && (tooLong || (size != 0 && product > kLimit / size)))
-        return end;
+        return Unparsable{end, "a shape must have fewer than 2^63 elements"};
       product = isSize ? product * std::max<int64_t>(size, 1) : 1;
       inShape = isSize;
       i = end + (isSize ? 1 : 0);
       continue;
     } else {
+      if (c == 'a' && text.substr(i).starts_with("array<") &&
+          text.substr(i).drop_front(strlen("array<")).ltrim().starts_with("index"))
+        return Unparsable{i, "an array attribute holds integers of a width, booleans or floats, not index"};
       inShape = inShape && (c == '?' || (c == 'x' && i > 0 && text[i - 1] == '?'));
       ++i;
     }
@@ -137,24 +147,23 @@ std::optional<size_t> findUncountable(llvm::StringRef text) {
   return std::nullopt;
 }
 
-mlir::LogicalResult rejectUncountable(mlir::MLIRContext *context, llvm::StringRef source, llvm::StringRef name) {
+mlir::LogicalResult rejectUnparsable(mlir::MLIRContext *context, llvm::StringRef source, llvm::StringRef name) {
   if (mlir::isBytecode(llvm::MemoryBufferRef(source, name)))
     return mlir::success();
-  std::optional<size_t> offset = findUncountable(source);
-  if (!offset)
+  std::optional<Unparsable> found = findUnparsable(source);
+  if (!found)
     return mlir::success();
-  llvm::StringRef before = source.take_front(*offset);
+  llvm::StringRef before = source.take_front(found->offset);
   const unsigned line = before.count('\n') + 1;
   const unsigned column = before.size() - (before.rfind('\n') == llvm::StringRef::npos ? 0 : before.rfind('\n') + 1);
-  return mlir::emitError(mlir::FileLineColLoc::get(context, name, line, column))
-         << "a shape must have fewer than 2^63 elements";
+  return mlir::emitError(mlir::FileLineColLoc::get(context, name, line, column)) << found->message;
 }
 
 // (operation, diagnostics): the operation is None when nothing could be parsed. It has not been verified.
 nb::tuple parseModule(MlirContext context, nb::bytes source, const std::string &name) {
   mlir::MLIRContext *ctx = unwrap(context);
   Collector collector(ctx);
-  if (mlir::failed(rejectUncountable(ctx, llvm::StringRef(source.c_str(), source.size()), name)))
+  if (mlir::failed(rejectUnparsable(ctx, llvm::StringRef(source.c_str(), source.size()), name)))
     return nb::make_tuple(nb::none(), collector.take());
   auto buffer =
       llvm::WritableMemoryBuffer::getNewUninitMemBuffer(source.size() + 1, name, llvm::Align(kBufferAlignment));

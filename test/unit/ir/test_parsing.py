@@ -53,6 +53,7 @@ def test_bytecode_reads_as_the_text_does() -> None:
             ParseError,
             ":2:51: ",
         ),
+        ("module attributes {a.b = array<index: 1>} {}", ParseError, "not index"),
         (b"ML\xefR", ParseError, "x.mlir:0:0: "),
         (b"\xff\xfe\x00", ParseError, "x.mlir:1:1: "),
     ],
