@@ -220,8 +220,8 @@ class _Tiles:
     def _prefetch_line(self, row_block: Affine) -> Affine | None:
         """Which vector of the next columns of a large right operand this tile brings into cache.
 
-        The first tiles of a run of columns would wait for memory: while earlier ones are made, each step
-        of the contracted space fetches one line of the same step of the next ones.
+        The first tiles of a run of columns would wait for memory: while earlier ones are made, each
+        step of the contracted space fetches one line of the same step of the next ones.
         """
         right, tiling = self.node.operands[1], self.tiling
         if (
