@@ -126,7 +126,7 @@ class RandomProgram:
 
     def _unary(self, pool: list[Name]) -> Name:
         x = self._pick(pool)
-        names = ["negate", "abs"] if self._kind == "i32" else ["negate", "abs", "tanh"]
+        names = ["negate", "abs", "tanh"] if "f" in self._kind else ["negate", "abs"]
         return self._emit(self._random.choice(names), [x], x[1])
 
     def _broadcast(self, pool: list[Name]) -> Name | None:

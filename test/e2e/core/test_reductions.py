@@ -216,3 +216,25 @@ def test_select_and_scatter(shape: tuple[int, int]) -> None:
             )
         )  # fmt: skip
     p.check()
+
+
+@pytest.mark.parametrize("kind", ["f32", "i32", "bf16", "i8", "complex<f32>"])
+@pytest.mark.parametrize("start", [0, 1])
+def test_running_totals(kind: str, start: int) -> None:
+    """Along each dimension from either end; padding adds the initial value, which may be 1."""
+    p = Program()
+    for shape in [(40,), (5, 17), (3, 20, 16), (1, 1000), (7, 1)]:
+        x = p.sample(shape, kind)
+        rank = len(shape)
+        for d, backwards in itertools.product(range(rank), (False, True)):
+            n = shape[d]
+            size = [n if k == d else 1 for k in range(rank)]
+            pads = [(0, 0)] * rank
+            pads[d] = (0, n - 1) if backwards else (n - 1, 0)
+            ones = [1] * rank
+            y = p.op("add", [x, x], shape)
+            total = window(p, y, "add", number(start, kind), size, ones, ones, ones, pads)
+            p.result(total, p.op("negate", [total], shape))
+            if kind in ("f32", "i32"):
+                p.result(window(p, y, "maximum", number(-3, kind), size, ones, ones, ones, pads))
+    p.check(ulps=64)
