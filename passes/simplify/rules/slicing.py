@@ -10,6 +10,7 @@ from hlo.passes.simplify.rules.shapes import kept_dimensions
 from hlo.passes.simplify.simplifier import RuleTable, Simplifier
 
 TABLE = RuleTable()
+_MOST_OPERANDS = 128
 
 
 def _bounds(op: ir.Operation) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
@@ -151,7 +152,7 @@ def concatenate_less(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     kept: list[ir.Value] = []
     for operand in operands:
         inner = s.producer(operand, "hlo.concatenate")
-        if inner is not None and ir.attributes.integer(inner, "dimension") == along:
+        if inner is not None and _opens(inner, along, len(kept)):
             kept += inner.operands
         elif shape_of(operand)[along] != 0:
             kept.append(operand)
@@ -163,6 +164,15 @@ def concatenate_less(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     if joined == operands:
         return None
     return s.builder.concatenate(joined, along)
+
+
+def _opens(inner: ir.Operation, along: int, count: int) -> bool:
+    """Whether a concatenation's operands may stand in for it. There is a limit, so that a chain of
+    concatenations does not take a quadratic number of operands.
+    """
+    if count + len(inner.operands) > _MOST_OPERANDS:
+        return False
+    return ir.attributes.integer(inner, "dimension") == along
 
 
 def _join_slices(operands: Sequence[ir.Value], along: int, s: Simplifier) -> list[ir.Value]:
