@@ -369,7 +369,8 @@ class RandomProgram:
         self._lines.append(
             f'{zero} = "hlo.constant"() {{value = dense<0> : tensor<i32>}} : '
             "() -> tensor<i32>\n"
-            f'{loop}:{len(types)} = "hlo.while"({", ".join([zero, *(n for n, _ in carried)])}) ({{\n'
+            f'{loop}:{len(types)} = "hlo.while"'
+            f"({', '.join([zero, *(n for n, _ in carried)])}) ({{\n"
             f"^bb0({head}):\n"
             f'%t{tag} = "hlo.compare"(%i{tag}, %n) '
             "{comparison_direction = #hlo<comparison_direction LT>} : "

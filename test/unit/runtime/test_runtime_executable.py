@@ -262,7 +262,7 @@ def test_errors_of_the_program() -> None:
         call()
     silent = entry_module(body.partition("    %code")[0], text)
     call = runtime.load([runtime.compile_to_object(silent)], Signature((), ()), name="silent")
-    with pytest.raises(ExecutionError, match="'silent' failed.*out of luck"):
+    with pytest.raises(ExecutionError, match=r"'silent' failed.*out of luck"):
         call()
 
 
