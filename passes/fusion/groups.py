@@ -183,7 +183,7 @@ class BlockFusion:
                 group.repeated.add(operand)
 
     def _hoisted(self, node: Node, group: Group) -> bool:
-        """Whether a broadcast reads one element of its operand for each run of the innermost loop."""
+        """Whether a broadcast reads one element of its operand for each innermost loop."""
         if node.name != "broadcast_in_dim":
             return False
         operand, result = node.operands[0], node.results[0]
