@@ -329,11 +329,13 @@ def _tap(
 ) -> list[str]:
     """One window element: enters the state if it is in range and the select region prefers it."""
     b = em.b
-    inside: str | None = None
-    for i, size in zip(index, operand.shape, strict=True):
-        check = b.op(f"arith.cmpi ult, {em.index(i)}, {b.index(size)} : index")
-        inside = check if inside is None else b.op(f"arith.andi {inside}, {check} : i1")
-    assert inside is not None
+    checks = [
+        b.op(f"arith.cmpi ult, {em.index(i)}, {b.index(size)} : index")
+        for i, size in zip(index, operand.shape, strict=True)
+    ]
+    inside = checks[0] if checks else b.constant(True, "i1")
+    for check in checks[1:]:
+        inside = b.op(f"arith.andi {inside}, {check} : i1")
     with b.choice(inside, types) as choice:
         with choice.then():
             dims = [em.bounded(i, size) for i, size in zip(index, operand.shape, strict=True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -88,7 +88,7 @@ def check_functions(module: ir.Module) -> None:
 
 
 @contextmanager
-def depth_as_error() -> Iterator[None]:
+def depth_as_error() -> Generator[None]:
     """Turns a program nested too deep for the passes into an error that says so."""
     try:
         yield

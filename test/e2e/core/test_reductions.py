@@ -238,3 +238,25 @@ def test_running_totals(kind: str, start: int) -> None:
             if kind in ("f32", "i32"):
                 p.result(window(p, y, "maximum", number(-3, kind), size, ones, ones, ones, pads))
     p.check(ulps=64)
+
+
+def test_windows_of_rank_zero() -> None:
+    scalar = tensor((), "f32")
+    select = (
+        f'{{^bb0(%a: {scalar}, %b: {scalar}): %c = "hlo.compare"(%a, %b) '
+        "{comparison_direction = #hlo<comparison_direction GE>} : "
+        f'({scalar}, {scalar}) -> tensor<i1> "hlo.return"(%c) : (tensor<i1>) -> ()}}'
+    )
+    p = Program()
+    x, source, start = p.sample((), "f32"), p.sample((), "f32"), p.constant("1.0", (), "f32")
+    p.result(
+        p.op(
+            "select_and_scatter", [x, source, start], (),
+            regions=f"{select}, {reducer('add', 'f32')}",
+        ),
+        p.op(
+            "reduce_window", [x, start], (), attributes="window_dimensions = array<i64>",
+            regions=reducer("add", "f32"),
+        ),
+    )  # fmt: skip
+    p.check()
