@@ -11,7 +11,7 @@ from core_programs import Array, number, reducer, sample, tensor
 
 Name = tuple[str, tuple[int, ...]]  # SSA name and shape
 
-SIZES = (1, 2, 3, 5, 8, 17)
+SIZES = (1, 2, 3, 5, 8, 17, 32, 64)
 MOST_ELEMENTS = 3000
 
 
@@ -105,7 +105,8 @@ class RandomProgram:
             self._binary, self._binary, self._binary, self._unary, self._broadcast,
             self._transpose, self._reshape, self._slice, self._pad, self._concatenate,
             self._reverse, self._reduce, self._reduce, self._normalise, self._dot, self._update,
-            self._update, self._take, self._scatter, self._gather,
+            self._update, self._take, self._scatter, self._gather, self._window, self._totals,
+            self._select, self._iota, self._sort, self._shift,
         ]  # fmt: skip
         if self._depth < 2:
             steps += [self._loop, self._branch]
@@ -333,6 +334,101 @@ class RandomProgram:
             f"start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: {sizes}>",
             extra=f", {rows}", extra_types=f", tensor<{count}xi32>",
         )  # fmt: skip
+
+    def _windows(
+        self, x: Name, size: list[int], stride: list[int], pads: list[tuple[int, int]]
+    ) -> Name | None:
+        shape = tuple(
+            (n + low + high - w) // s + 1
+            for n, w, s, (low, high) in zip(x[1], size, stride, pads, strict=True)
+        )
+        if min(shape) < 1 or int(np.prod(shape)) > MOST_ELEMENTS:
+            return None
+        initial = self._constant(self._random.choice([0, 0, 1]))
+        rows = ", ".join(f"[{low}, {high}]" for low, high in pads)
+        return self._emit(
+            "reduce_window", [x, initial], shape,
+            f"window_dimensions = array<i64: {', '.join(map(str, size))}>, "
+            f"window_strides = array<i64: {', '.join(map(str, stride))}>, "
+            f"padding = dense<[{rows}]> : tensor<{len(pads)}x2xi64>",
+            reducer(self._random.choice(["add", "maximum"]), self._kind),
+        )  # fmt: skip
+
+    def _window(self, pool: list[Name]) -> Name | None:
+        x = self._pick(pool)
+        if not x[1]:
+            return None
+        size = [self._random.choice([1, 1, 2, 3]) for _ in x[1]]
+        stride = [self._random.choice([1, 1, 2]) for _ in x[1]]
+        pads = [(self._random.choice([0, 1]), self._random.choice([0, 0, 1, -1])) for _ in x[1]]
+        return self._windows(x, size, stride, pads)
+
+    def _totals(self, pool: list[Name]) -> Name | None:
+        x = self._pick(pool)
+        if not x[1]:
+            return None
+        d = self._random.randrange(len(x[1]))
+        n = x[1][d]
+        size = [n if k == d else 1 for k in range(len(x[1]))]
+        pads = [(0, 0)] * len(x[1])
+        pads[d] = self._random.choice([(n - 1, 0), (0, n - 1)])
+        return self._windows(x, size, [1] * len(x[1]), pads)
+
+    def _select(self, pool: list[Name]) -> Name:
+        x = self._pick(pool)
+        y, z = self._partner(pool, x[1]), self._partner(pool, x[1])
+        flag, kind = self._fresh(), tensor(x[1], self._kind)
+        mask = tensor(x[1], "i1")
+        self._lines.append(
+            f'{flag} = "hlo.compare"({x[0]}, {y[0]}) '
+            "{comparison_direction = #hlo<comparison_direction LT>} : "
+            f"({kind}, {kind}) -> {mask}"
+        )
+        result = self._fresh()
+        self._lines.append(
+            f'{result} = "hlo.select"({flag}, {y[0]}, {z[0]}) : ({mask}, {kind}, {kind}) -> {kind}'
+        )
+        return result, x[1]
+
+    def _iota(self, pool: list[Name]) -> Name | None:
+        shape = self._pick(pool)[1]
+        if not shape:
+            return None
+        d = self._random.randrange(len(shape))
+        return self._emit("iota", [], shape, f"iota_dimension = {d} : i64")
+
+    def _sort(self, pool: list[Name]) -> Name | None:
+        x = self._pick(pool)
+        if not x[1]:
+            return None
+        d = self._random.randrange(len(x[1]))
+        scalar = tensor((), self._kind)
+        return self._emit(
+            "sort", [x], x[1], f"dimension = {d} : i64, is_stable = true",
+            f'{{^bb0(%a: {scalar}, %b: {scalar}): %c = "hlo.compare"(%a, %b) '
+            "{comparison_direction = #hlo<comparison_direction LT>} : "
+            f'({scalar}, {scalar}) -> tensor<i1> "hlo.return"(%c) : (tensor<i1>) -> ()}}',
+        )  # fmt: skip
+
+    def _shift(self, pool: list[Name]) -> Name | None:
+        """The sum of two overlapping slices, as stencils have them."""
+        x = self._pick(pool)
+        if not x[1] or x[1][-1] < 2:
+            return None
+        shape = (*x[1][:-1], x[1][-1] - 1)
+        zeros, ones = ", ".join("0" for _ in shape), ", ".join("1" for _ in shape)
+        first = self._emit(
+            "slice", [x], shape,
+            f"start_indices = array<i64: {zeros}>, limit_indices = array<i64: "
+            f"{', '.join(map(str, shape))}>, strides = array<i64: {ones}>",
+        )  # fmt: skip
+        start = ", ".join(["0"] * (len(shape) - 1) + ["1"])
+        second = self._emit(
+            "slice", [x], shape,
+            f"start_indices = array<i64: {start}>, limit_indices = array<i64: "
+            f"{', '.join(map(str, x[1]))}>, strides = array<i64: {ones}>",
+        )  # fmt: skip
+        return self._emit("add", [first, second], shape)
 
     # -- control flow ------------------------------------------------------------------------------
     def _nested(self, pool: list[Name], wanted: list[tuple[int, ...]]) -> tuple[str, list[Name]]:
