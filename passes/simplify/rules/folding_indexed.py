@@ -190,7 +190,8 @@ def fold_reduce(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     operand, initial = arrays
     axes = ir.attributes.ints(op, "dimensions")
     kept = [d for d in range(operand.ndim) if d not in axes]
-    rows = operand.transpose([*axes, *kept]).reshape([-1, *(operand.shape[d] for d in kept)])
+    count = size_of([operand.shape[d] for d in axes])
+    rows = operand.transpose([*axes, *kept]).reshape([count, *(operand.shape[d] for d in kept)])
     result = np.broadcast_to(initial, rows.shape[1:])
     for row in rows:
         result = _combine(combiner, result, row)

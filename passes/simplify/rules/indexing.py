@@ -193,7 +193,7 @@ def index_vectors(array: Array, vector_dimension: int) -> Array:
     if vector_dimension == array.ndim:
         return array.reshape(-1, 1).astype(np.int64)
     moved = np.moveaxis(array, vector_dimension, -1)
-    return moved.reshape(-1, moved.shape[-1]).astype(np.int64)
+    return moved.reshape(size_of(moved.shape[:-1]), moved.shape[-1]).astype(np.int64)
 
 
 def _arrange_steps(
