@@ -131,7 +131,7 @@ def explain(program: AnalysedProgram) -> FusionReport:
                 edge.decision.fused,
                 edge.decision.reason,
             )
-            for edge in reversed(program.edges)  # decided from the last op to the first
+            for edge in program.edges
         ),
         cost=cost,
         traffic=Traffic(

@@ -1,6 +1,7 @@
 // The Adam update reads 4 arrays and writes 3, in one kernel with three results: 7 x 1048576 bytes.
 // RUN: hlo-opt --explain-fusion %s | FileCheck %s
 
+// CHECK-COUNT-2: add {{.*}} -> divide {{.*}}: fused because its result leaves the block, and the kernel of a reader stores it
 // CHECK: kernels: 1{{$}}
 // CHECK: 1 {{ *}}4 MiB {{ *}}3 MiB {{.*}}[loop]
 // CHECK: traffic fused: 7340032 bytes
