@@ -88,9 +88,20 @@ class RandomGraph:
     def _binary(self) -> None:
         value = self._pick()
         ops = {
-            "f32": "add subtract multiply divide maximum minimum".split(),
-            "i32": "add subtract multiply divide remainder maximum minimum and or xor".split(),
-            "i1": "and or xor".split(),
+            "f32": ["add", "subtract", "multiply", "divide", "maximum", "minimum"],
+            "i32": [
+                "add",
+                "subtract",
+                "multiply",
+                "divide",
+                "remainder",
+                "maximum",
+                "minimum",
+                "and",
+                "or",
+                "xor",
+            ],
+            "i1": ["and", "or", "xor"],
         }[value[2]]
         op = ops[self._integer(0, len(ops) - 1)]
         kind = _type(*value[1:])
