@@ -32,7 +32,7 @@ _RELATIVE_TOLERANCE = {
 _NARROW_TOLERANCE = 0.125
 
 
-_SPREADS = 4.0
+_SPREADS = 8.0
 # More than this part of all elements is no accident of conditioning.
 _MOST_ILL_CONDITIONED = 0.1
 _FEW_ELEMENTS = 2
