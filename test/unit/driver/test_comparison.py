@@ -90,10 +90,10 @@ def test_empty_results_match() -> None:
 
 def test_an_element_within_the_spread_of_the_peer_is_ill_conditioned() -> None:
     found, expected = np.float32([1.0, 2.0]), np.float32([1.003, 2.0])
-    # 0.003 <= 4 * 0.001; 0.003 > 4 * 0.0005 (the level is 0.0005 / sqrt(2), less).
-    wide = compare(found, expected, STRICT, np.array([0.001, 0.0]))
+    # 0.003 <= 8 * 0.0005; 0.003 > 8 * 0.0003 (the level is 0.0003 / sqrt(2), less).
+    wide = compare(found, expected, STRICT, np.array([0.0005, 0.0]))
     assert wide.matches and wide.ill_conditioned == 1
-    narrow = compare(found, expected, STRICT, np.array([0.0005, 0.0]))
+    narrow = compare(found, expected, STRICT, np.array([0.0003, 0.0]))
     assert narrow.mismatches == 1 and narrow.ill_conditioned == 0
 
 
