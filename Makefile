@@ -53,6 +53,7 @@ format: setup
 docs: setup
 	$(BIN)/python docs/generate_dialect.py
 	$(BIN)/python -m hlo.driver.pass_listing > docs/passes.md
+	$(BIN)/python -m hlo.passes.simplify.rule_listing > docs/simplification.md
 
 clean:
 	rm -rf build $(VENV)

@@ -20,33 +20,26 @@ from hlo.passes.simplify.rules import (
     shapes,
     slicing,
 )
-from hlo.passes.simplify.simplifier import Simplifier, merge
+from hlo.passes.simplify.simplifier import RuleTable, Simplifier, merge
 
-_STRICT = merge(
-    folding.TABLE,
-    folding_indexed.TABLE,
-    arithmetic.TABLE,
-    selection.TABLE,
-    shapes.TABLE,
-    slicing.TABLE,
-    indexing.TABLE,
-    reduction.TABLE,
-    contraction.TABLE,
-    control_flow.TABLE,
-)
-_FAST = merge(
-    folding.TABLE,
-    folding_indexed.TABLE,
-    arithmetic.TABLE,
-    fast.TABLE,
-    selection.TABLE,
-    shapes.TABLE,
-    slicing.TABLE,
-    indexing.TABLE,
-    reduction.TABLE,
-    contraction.TABLE,
-    control_flow.TABLE,
-)
+STRICT_TABLES: dict[str, RuleTable] = {
+    "Folding": folding.TABLE,
+    "Folding of indices": folding_indexed.TABLE,
+    "Arithmetic": arithmetic.TABLE,
+    "Selection and conversion": selection.TABLE,
+    "Shapes": shapes.TABLE,
+    "Slices": slicing.TABLE,
+    "Indexing": indexing.TABLE,
+    "Reduction": reduction.TABLE,
+    "Contraction": contraction.TABLE,
+    "Control flow": control_flow.TABLE,
+}
+"""Rules that keep results, by title; earlier ones are tried first."""
+FAST_TABLES: dict[str, RuleTable] = {"Fast arithmetic": fast.TABLE}
+"""Rules that round differently, tried after the others."""
+
+_STRICT = merge(*STRICT_TABLES.values())
+_FAST = merge(*STRICT_TABLES.values(), *FAST_TABLES.values())
 
 
 @dataclass(frozen=True)
