@@ -14,4 +14,23 @@ STABLEHLO: dict[str, str] = {
     "exponential_complex64": _EXP_OF_MINUS_INFINITY,
     "exponential_complex128": _EXP_OF_MINUS_INFINITY,
 }
-JAX: dict[str, str] = {}
+_UNSTABLE_SORT = (
+    "a sort with is_stable = false on keys with ties: any order of the tied elements is right"
+)
+_ILL_CONDITIONED = (
+    "a matrix with condition number 1.7e5 in single precision: both differ from the exact factor "
+    "(ours by 6.0e-4, XLA's by 9.9e-4)"
+)
+
+JAX: dict[str, str] = {
+    "sort_multiple_arrays_num_arrays_2_shape_int32_100_axis_0_isstable_False_num_keys_1": (
+        _UNSTABLE_SORT
+    ),
+    "sort_multiple_arrays_num_arrays_3_shape_int32_100_axis_0_isstable_False_num_keys_1": (
+        _UNSTABLE_SORT
+    ),
+    "sort_multiple_arrays_num_arrays_3_shape_int32_100_axis_0_isstable_False_num_keys_2": (
+        _UNSTABLE_SORT
+    ),
+    "cholesky_shape_complex64_200_200_": _ILL_CONDITIONED,
+}

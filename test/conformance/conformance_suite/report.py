@@ -100,7 +100,7 @@ def failure_lines(result: SuiteResult, known: Mapping[str, str]) -> list[str]:
     """A table of what failed, by reason."""
     reasons: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
     for name, answer in result.failures().items():
-        reason = known.get(name) or _general(str(answer.get("info", "")))
+        reason = known.get(result.titles.get(name, name)) or _general(str(answer.get("info", "")))
         reasons[str(answer["status"]), reason].append(name)
     if not reasons:
         return ["None."]
