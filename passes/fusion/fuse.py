@@ -10,6 +10,7 @@ from hlo.passes.base import Pass
 from hlo.passes.fusion.groups import MAX_OPS, BlockFusion, Edge, Group
 from hlo.passes.fusion.op_traits import FOLDS
 from hlo.passes.hlo_to_loops.graph import Node, Region, region_of
+from hlo.passes.rewrite.walk import reads_from_outside
 
 _QUIET = frozenset(
     ["constant", "broadcast_in_dim", "reshape", "convert", "transpose", "slice", "iota"]
@@ -97,7 +98,7 @@ def _rewrite(group: Group, fusion: BlockFusion) -> None:
     held = {value for n in nodes for value in n.source.results}
     inputs: dict[ir.Value, None] = {}
     for node in nodes:
-        for value in node.source.operands:
+        for _, _, value in reads_from_outside(node.source):
             if value not in held:
                 inputs[value] = None
     root = group.root.source
@@ -118,8 +119,8 @@ def _rewrite(group: Group, fusion: BlockFusion) -> None:
     with ir.InsertionPoint(block):
         for node in nodes:
             copy = node.source.clone()
-            for i, value in enumerate(node.source.operands):
-                copy.operands[i] = inner[value]
+            for reader, i, value in reads_from_outside(copy):
+                reader.operands[i] = inner[value]
             for old, new in zip(node.source.results, copy.results, strict=True):
                 inner[old] = new
         with root.location:

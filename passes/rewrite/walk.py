@@ -37,6 +37,21 @@ def operations_named(module: ir.Module, names: Collection[str]) -> list[ir.Opera
     return found
 
 
+def reads_from_outside(op: ir.Operation) -> list[tuple[ir.Operation, int, ir.Value]]:
+    """(reader, operand number, value) of each value from outside that an op or its regions read."""
+    if not len(op.regions):
+        return [(op, i, value) for i, value in enumerate(op.operands)]
+    reads: list[tuple[ir.Operation, int, ir.Value]] = []
+    inside: set[ir.Value] = set()
+    for inner in operations(op):
+        for region in inner.regions:
+            for block in region.blocks:
+                inside.update(block.arguments)
+        inside.update(inner.results)
+        reads += [(inner, i, value) for i, value in enumerate(inner.operands)]
+    return [read for read in reads if read[2] not in inside]
+
+
 def replace(op: ir.Operation, values: Sequence[ir.Value]) -> None:
     """Puts values in the place of an op's results and erases the op."""
     for result, value in zip(op.results, values, strict=True):

@@ -8,11 +8,13 @@ from hlo.passes import legalize, simplify
 from hlo.passes.fusion.fuse import Fuse
 from hlo.passes.kernel_forms.prepare_convolutions import PrepareConvolutions
 from hlo.passes.kernel_forms.prepare_dots import PrepareDots
+from hlo.passes.kernel_forms.prepare_sorts import PrepareSorts
 from hlo.passes.kernel_forms.split_reductions import SplitReductions
 
 FUSION: tuple[PipelineElement, ...] = (
     # Padding and transposes become ops of their own, which fuse with their neighbours.
     PrepareConvolutions(),
+    PrepareSorts(),  # comparators become functions that see nothing but elements
     PrepareDots(),
     SplitReductions(),  # before fusion, so that both halves take their producers and consumers in
     Fuse(),
