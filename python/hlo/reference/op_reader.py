@@ -27,7 +27,7 @@ Numbers = TypeVar(
     ScatterDimensionNumbers,
 )
 _QUANTIZED = re.compile(
-    r"^!quant\.uniform<(?P<storage>u?i\d+)(?:<(?P<low>-?\d+):(?P<high>-?\d+)>)?"
+    r"^!quant\.uniform<(?P<storage>[ui]\d+)(?:<(?P<low>-?\d+):(?P<high>-?\d+)>)?"
     r":(?P<expressed>\w+)(?::(?P<axis>\d+))?, ?(?P<scales>[^<>]*)>$"
 )
 

@@ -366,7 +366,7 @@ PER_AXIS = "!quant.uniform<i8:f32:1, {0.5:1, 0.25:-2, 2.0}>"
 
 
 @pytest.mark.parametrize(
-    "kind", [Q, PER_AXIS, "!quant.uniform<i16:f32, 0.1:128>", "!quant.uniform<i8<-4:5>:f32, 0.3>"]
+    "kind", [Q, PER_AXIS, "!quant.uniform<u8:f32, 0.1:128>", "!quant.uniform<i8<-4:5>:f32, 0.3>"]
 )
 def test_quantize_and_back(kind: str) -> None:
     text = f"""
