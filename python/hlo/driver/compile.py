@@ -69,12 +69,14 @@ class Options:
         threads: most threads a call uses; 0 for all processors of the process.
         reuse: whether buffers may share memory.
         verify: run the verifier after every pass.
+        optimize: simplify and fuse; without, every op of the program is a kernel of its own.
     """
 
     donate: tuple[int, ...] = ()
     threads: int = 0
     reuse: bool = True
     verify: bool = False
+    optimize: bool = True
 
 
 class Compiled:
@@ -183,7 +185,7 @@ def _compile(program: object, chosen: Options) -> Compiled:
         original = load_program(program)
         check_functions(original)
         module = copy_of(original)
-    for element in passes_to(Phase.FUSED):
+    for element in passes_to(Phase.FUSED if chosen.optimize else Phase.LEGALIZED):
         with watch.stage(element.name):
             element.run(module)
         if chosen.verify:
