@@ -31,136 +31,83 @@ template <typename T, typename C> struct Pass {
   bool isReal() const { return kind == Kind::RealForward || kind == Kind::RealBackward; }
   int64_t lines() const { return outer * inner; }
   int64_t linesPerUnit() const { return grouped ? groupLanes<C> : 1; }
+  int64_t positions() const { return plan->length() + 1; } // half a real line has a bin more
   int64_t units() const { return (lines() + linesPerUnit() - 1) / linesPerUnit(); }
 };
 
-/// Where the lanes of one unit lie and the memory they are transformed in.
-template <typename C> struct Lanes {
-  int64_t first;
-  int64_t count; // with a line behind them
-  int64_t width; // 1 or groupLanes<C>
-  C *re, *im, *scratch;
+/// One unit's lines, and the memory they are transformed in.
+template <typename T, typename C> struct Unit {
+  Lines<const T> input;
+  Lines<T> output;
+  Split<C> data;
+  C *scratch;
+
+  Split<C> exchanged() const { return {data.im, data.re, data.grouped}; }
 };
 
-// Calls f(position, lane) so that the tensor is walked along its contiguous dimension.
-template <typename F> void forEach(int64_t length, int64_t lanes, bool lanesAreNeighbours, const F &f) {
-  if (lanesAreNeighbours) {
-    for (int64_t i = 0; i < length; ++i)
-      for (int64_t b = 0; b < lanes; ++b)
-        f(i, b);
-    return;
-  }
-  for (int64_t b = 0; b < lanes; ++b)
-    for (int64_t i = 0; i < length; ++i)
-      f(i, b);
+// numbers: those from one line of a real kind to the next.
+template <typename Number>
+Lines<Number> linesAt(Number *tensor, int64_t first, int64_t count, int64_t width, int64_t numbers, int64_t step) {
+  Lines<Number> lines{{}, count, step};
+  for (int64_t b = 0; b < width; ++b)
+    lines.lane[b] = tensor + (first + (b < count ? b : 0)) * numbers;
+  return lines;
 }
 
-template <typename T, typename C> void complexLines(const Pass<T, C> &p, const Lanes<C> &l) {
-  const bool neighbours = p.inner > 1;
-  const auto at = [&](int64_t i, int64_t b) {
-    const int64_t line = l.first + b;
-    return 2 * ((line / p.inner * p.n + i) * p.inner + line % p.inner);
-  };
-  forEach(p.n, l.count, neighbours, [&](int64_t i, int64_t b) {
-    const T *element = p.input + at(i, b);
-    l.re[i * l.width + b] = static_cast<C>(element[0]);
-    l.im[i * l.width + b] = static_cast<C>(element[1]);
-  });
-  if (p.kind == Kind::Forward)
-    p.plan->run(l.re, l.im, l.width > 1, l.scratch);
-  else
-    p.plan->run(l.im, l.re, l.width > 1, l.scratch);
-  forEach(p.n, l.count, neighbours, [&](int64_t i, int64_t b) {
-    T *element = p.output + at(i, b);
-    element[0] = static_cast<T>(l.re[i * l.width + b] * p.scale);
-    element[1] = static_cast<T>(l.im[i * l.width + b] * p.scale);
-  });
+template <typename T, typename C> void complexLines(const Pass<T, C> &p, Unit<T, C> &u, int64_t first, int64_t count) {
+  u.input = {{}, count, 2 * p.inner};
+  u.output = {{}, count, 2 * p.inner};
+  for (int64_t b = 0; b < p.linesPerUnit(); ++b) {
+    const int64_t line = first + (b < count ? b : 0);
+    const int64_t at = 2 * (line / p.inner * p.n * p.inner + line % p.inner);
+    u.input.lane[b] = p.input + at;
+    u.output.lane[b] = p.output + at;
+  }
+  transfer<T, C>().load(u.input, p.n, u.data);
+  p.plan->run(p.kind == Kind::Forward ? u.data : u.exchanged(), u.scratch);
+  transfer<T, C>().store(u.output, p.n, u.data, p.scale);
 }
 
 // An even real line is a complex one of half the length; the halves are told apart by symmetry.
-template <typename T, typename C> void evenRealForward(const Pass<T, C> &p, const Lanes<C> &l) {
-  const int64_t half = p.n / 2, bins = half + 1;
-  forEach(half, l.count, false, [&](int64_t j, int64_t b) {
-    const T *pair = p.input + (l.first + b) * p.n + 2 * j;
-    l.re[j * l.width + b] = static_cast<C>(pair[0]);
-    l.im[j * l.width + b] = static_cast<C>(pair[1]);
-  });
-  p.plan->run(l.re, l.im, l.width > 1, l.scratch);
-  const C *roots = p.roots->data();
-  forEach(bins, l.count, false, [&](int64_t k, int64_t b) {
-    const int64_t at = k % half * l.width + b, mirror = (half - k) % half * l.width + b;
-    const C evenR = (l.re[at] + l.re[mirror]) / 2, evenI = (l.im[at] - l.im[mirror]) / 2;
-    const C oddR = (l.im[at] + l.im[mirror]) / 2, oddI = (l.re[mirror] - l.re[at]) / 2;
-    const C c = roots[2 * k], s = roots[2 * k + 1];
-    T *element = p.output + 2 * ((l.first + b) * bins + k);
-    element[0] = static_cast<T>((evenR + oddR * c - oddI * s) * p.scale);
-    element[1] = static_cast<T>((evenI + oddR * s + oddI * c) * p.scale);
-  });
+template <typename T, typename C> void realForward(const Pass<T, C> &p, Unit<T, C> &u, int64_t first, int64_t count) {
+  const int64_t bins = p.n / 2 + 1, width = p.linesPerUnit();
+  u.input = linesAt(p.input, first, count, width, p.n, p.roots ? 2 : 1);
+  u.output = linesAt(p.output, first, count, width, 2 * bins, 2);
+  if (p.roots)
+    transfer<T, C>().load(u.input, p.n / 2, u.data);
+  else
+    transfer<T, C>().loadReal(u.input, p.n, u.data);
+  p.plan->run(u.data, u.scratch);
+  if (p.roots)
+    arithmetic<C>().pairsToBins(u.data, p.n / 2, p.roots->data());
+  transfer<T, C>().store(u.output, bins, u.data, p.scale);
 }
 
-template <typename T, typename C> void oddRealForward(const Pass<T, C> &p, const Lanes<C> &l) {
-  const int64_t bins = p.n / 2 + 1;
-  forEach(p.n, l.count, false, [&](int64_t j, int64_t b) {
-    l.re[j * l.width + b] = static_cast<C>(p.input[(l.first + b) * p.n + j]);
-    l.im[j * l.width + b] = 0;
-  });
-  p.plan->run(l.re, l.im, l.width > 1, l.scratch);
-  forEach(bins, l.count, false, [&](int64_t k, int64_t b) {
-    T *element = p.output + 2 * ((l.first + b) * bins + k);
-    element[0] = static_cast<T>(l.re[k * l.width + b] * p.scale);
-    element[1] = static_cast<T>(l.im[k * l.width + b] * p.scale);
-  });
+// Bin n - k of a real line of odd length is the conjugate of bin k.
+template <typename C> void mirrorBins(const Split<C> &data, int64_t n) {
+  const int64_t width = data.width();
+  std::fill_n(data.im, width, C(0));
+  for (int64_t k = 1; k <= n / 2; ++k)
+    for (int64_t b = 0; b < width; ++b) {
+      data.re[(n - k) * width + b] = data.re[k * width + b];
+      data.im[(n - k) * width + b] = -data.im[k * width + b];
+    }
 }
 
-// The imaginary parts of the first bin, and of the middle one, belong to no real line and are ignored.
-template <typename T, typename C> void evenRealBackward(const Pass<T, C> &p, const Lanes<C> &l) {
-  const int64_t half = p.n / 2, bins = half + 1;
-  const C *roots = p.roots->data();
-  forEach(half, l.count, false, [&](int64_t k, int64_t b) {
-    const T *line = p.input + 2 * (l.first + b) * bins;
-    const C re = static_cast<C>(line[2 * k]), im = k == 0 ? C(0) : static_cast<C>(line[2 * k + 1]);
-    const C mirrorR = static_cast<C>(line[2 * (half - k)]);
-    const C mirrorI = k == 0 ? C(0) : -static_cast<C>(line[2 * (half - k) + 1]);
-    const C c = roots[2 * k], s = -roots[2 * k + 1];
-    const C differenceR = re - mirrorR, differenceI = im - mirrorI;
-    l.re[k * l.width + b] = re + mirrorR - (differenceR * s + differenceI * c);
-    l.im[k * l.width + b] = im + mirrorI + (differenceR * c - differenceI * s);
-  });
-  p.plan->run(l.im, l.re, l.width > 1, l.scratch);
-  forEach(half, l.count, false, [&](int64_t j, int64_t b) {
-    T *pair = p.output + (l.first + b) * p.n + 2 * j;
-    pair[0] = static_cast<T>(l.re[j * l.width + b] * p.scale);
-    pair[1] = static_cast<T>(l.im[j * l.width + b] * p.scale);
-  });
-}
-
-template <typename T, typename C> void oddRealBackward(const Pass<T, C> &p, const Lanes<C> &l) {
-  const int64_t bins = p.n / 2 + 1;
-  forEach(bins, l.count, false, [&](int64_t k, int64_t b) {
-    const T *element = p.input + 2 * ((l.first + b) * bins + k);
-    const C re = static_cast<C>(element[0]), im = k == 0 ? C(0) : static_cast<C>(element[1]);
-    const int64_t mirror = (p.n - k) % p.n;
-    l.re[mirror * l.width + b] = re;
-    l.im[mirror * l.width + b] = -im;
-    l.re[k * l.width + b] = re;
-    l.im[k * l.width + b] = im;
-  });
-  p.plan->run(l.im, l.re, l.width > 1, l.scratch);
-  forEach(p.n, l.count, false, [&](int64_t j, int64_t b) {
-    p.output[(l.first + b) * p.n + j] = static_cast<T>(l.re[j * l.width + b] * p.scale);
-  });
-}
-
-template <typename T, typename C> void transform(const Pass<T, C> &p, const Lanes<C> &lanes) {
-  switch (p.kind) {
-  case Kind::Forward:
-  case Kind::Backward:
-    return complexLines(p, lanes);
-  case Kind::RealForward:
-    return p.n % 2 == 0 ? evenRealForward(p, lanes) : oddRealForward(p, lanes);
-  case Kind::RealBackward:
-    return p.n % 2 == 0 ? evenRealBackward(p, lanes) : oddRealBackward(p, lanes);
-  }
+template <typename T, typename C> void realBackward(const Pass<T, C> &p, Unit<T, C> &u, int64_t first, int64_t count) {
+  const int64_t bins = p.n / 2 + 1, width = p.linesPerUnit();
+  u.input = linesAt(p.input, first, count, width, 2 * bins, 2);
+  u.output = linesAt(p.output, first, count, width, p.n, p.roots ? 2 : 1);
+  transfer<T, C>().load(u.input, bins, u.data);
+  if (p.roots)
+    arithmetic<C>().binsToPairs(u.data, p.n / 2, p.roots->data());
+  else
+    mirrorBins(u.data, p.n);
+  p.plan->run(u.exchanged(), u.scratch);
+  if (p.roots)
+    transfer<T, C>().store(u.output, p.n / 2, u.data, p.scale);
+  else
+    transfer<T, C>().storeReal(u.output, p.n, u.data, p.scale);
 }
 
 template <typename T, typename C> void runUnits(void **args, int64_t begin, int64_t end) {
@@ -168,15 +115,17 @@ template <typename T, typename C> void runUnits(void **args, int64_t begin, int6
   const auto *runtime = static_cast<const HloRuntime *>(args[1]);
   try {
     Scratch scratch;
-    const int64_t width = p.linesPerUnit(), length = p.plan->length();
-    C *memory = scratch.get<C>(2 * length * width + p.plan->scratchSize(width));
-    Lanes<C> lanes{0, 0, width, memory, memory + length * width, memory + 2 * length * width};
-    for (int64_t unit = begin; unit < end; ++unit) {
-      lanes.first = unit * width;
-      lanes.count = std::min(width, p.lines() - lanes.first);
-      if (lanes.count < width) // lanes without a line compute on zeros
-        std::fill(lanes.re, lanes.re + 2 * length * width, C(0));
-      transform(p, lanes);
+    const int64_t width = p.linesPerUnit(), size = p.positions() * width;
+    C *memory = scratch.get<C>(2 * size + p.plan->scratchSize(width));
+    Unit<T, C> unit{{}, {}, {memory, memory + size, p.grouped}, memory + 2 * size};
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t first = at * width, count = std::min(width, p.lines() - first);
+      if (p.kind == Kind::RealForward)
+        realForward(p, unit, first, count);
+      else if (p.kind == Kind::RealBackward)
+        realBackward(p, unit, first, count);
+      else
+        complexLines(p, unit, first, count);
     }
   } catch (const std::bad_alloc &) {
     hlo_rt_set_error(runtime, "fft: out of memory");
@@ -191,8 +140,7 @@ template <typename T, typename C> void runPass(const HloRuntime *runtime, Pass<T
   // Whole groups fill the vector registers, as long as they stay in the cache.
   constexpr int64_t cacheBytes = 1 << 21;
   constexpr int64_t width = groupLanes<C>;
-  const int64_t groupBytes =
-      (2 * p.plan->length() * width + p.plan->scratchSize(width)) * static_cast<int64_t>(sizeof(C));
+  const int64_t groupBytes = (2 * p.positions() * width + p.plan->scratchSize(width)) * static_cast<int64_t>(sizeof(C));
   p.grouped = p.lines() * 2 >= width && groupBytes <= cacheBytes;
   const int64_t numbersPerPiece = 1 << 14;
   const int64_t grain = std::max<int64_t>(1, numbersPerPiece / (p.n * p.linesPerUnit()));

@@ -9,36 +9,49 @@
 namespace hlo::runtime::fft {
 namespace {
 
-constexpr int radices[] = {4, 2, 3, 5, 7, 11, 13};
+enum class Level { Baseline, Avx2, Avx512 };
 
-template <typename T> StageFn<T> chooseStage() {
-  constexpr bool isFloat = sizeof(T) == 4;
+Level findLevel() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
-    if constexpr (isFloat)
-      return avx512::runStageF32;
-    else
-      return avx512::runStageF64;
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    if constexpr (isFloat)
-      return avx2::runStageF32;
-    else
-      return avx2::runStageF64;
-  }
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return Level::Avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return Level::Avx2;
 #endif
-  if constexpr (isFloat)
-    return baseline::runStageF32;
-  else
-    return baseline::runStageF64;
+  return Level::Baseline;
 }
 
-template <typename T> StageFn<T> stageFunction() {
-  static const StageFn<T> function = chooseStage<T>();
-  return function;
-}
+// What choose makes of the inner loops of the machine's level; those of other levels may not exist.
+#if defined(__x86_64__)
+#define HLO_FFT_CHOOSE(MAKE)                                                                                           \
+  (findLevel() == Level::Avx512 ? MAKE(avx512) : findLevel() == Level::Avx2 ? MAKE(avx2) : MAKE(baseline))
+#else
+#define HLO_FFT_CHOOSE(MAKE) MAKE(baseline)
+#endif
 
 } // namespace
+
+template <typename T> const Arithmetic<T> &arithmetic() {
+#define HLO_FFT_MAKE(LEVEL)                                                                                            \
+  Arithmetic<T> {                                                                                                      \
+    LEVEL::Stages<T>::stage, LEVEL::Spectra<T>::multiply, LEVEL::Spectra<T>::pairsToBins,                              \
+        LEVEL::Spectra<T>::binsToPairs                                                                                 \
+  }
+  static const Arithmetic<T> chosen = HLO_FFT_CHOOSE(HLO_FFT_MAKE);
+#undef HLO_FFT_MAKE
+  return chosen;
+}
+
+template <typename T, typename C> const Transfer<T, C> &transfer() {
+#define HLO_FFT_MAKE(LEVEL)                                                                                            \
+  Transfer<T, C> {                                                                                                     \
+    LEVEL::Tensors<T, C>::load, LEVEL::Tensors<T, C>::store, LEVEL::Tensors<T, C>::loadReal,                           \
+        LEVEL::Tensors<T, C>::storeReal                                                                                \
+  }
+  static const Transfer<T, C> chosen = HLO_FFT_CHOOSE(HLO_FFT_MAKE);
+#undef HLO_FFT_MAKE
+  return chosen;
+}
 
 template <typename T> void unitRoot(int64_t k, int64_t n, T &re, T &im) {
   // Reduce to the first octant in integers, where sine and cosine are accurate and symmetric.
@@ -60,11 +73,45 @@ template <typename T> void unitRoot(int64_t k, int64_t n, T &re, T &im) {
   im = static_cast<T>(mirrored ? s : -s);
 }
 
+namespace {
+
+// The order of the stages: fours and eights without a two where there is a choice, then the odd factors. What cannot be
+// split into radices is left as the last element.
+std::vector<int64_t> factors(int64_t n) {
+  std::vector<int64_t> found;
+  int twos = 0;
+  for (; n % 2 == 0; n /= 2)
+    ++twos;
+  const int fours = twos % 3 == 2 ? 1 : twos % 3 == 1 && twos > 1 ? 2 : 0;
+  found.insert(found.end(), static_cast<size_t>(fours), 4);
+  twos -= 2 * fours;
+  found.insert(found.end(), static_cast<size_t>(twos / 3), 8);
+  found.insert(found.end(), static_cast<size_t>(twos % 3), 2);
+  for (int64_t radix = 3; radix <= largestRadix; radix += 2)
+    for (; n % radix == 0; n /= radix)
+      found.push_back(radix);
+  if (n > 1)
+    found.push_back(n);
+  return found;
+}
+
+// The next length that quick stages do.
+int64_t paddedLength(int64_t atLeast) {
+  int64_t best = 0;
+  for (int64_t odd : {1, 3, 5, 7, 9, 15}) {
+    int64_t size = odd;
+    while (size < atLeast)
+      size *= 2;
+    best = best == 0 || size < best ? size : best;
+  }
+  return best;
+}
+
+} // namespace
+
 bool hasSmallFactors(int64_t n) {
-  for (int radix : radices)
-    while (n % radix == 0)
-      n /= radix;
-  return n == 1;
+  const std::vector<int64_t> found = factors(n);
+  return found.empty() || found.back() <= largestRadix;
 }
 
 template <typename T> Plan<T>::Plan(int64_t n) : n(n) {
@@ -72,12 +119,11 @@ template <typename T> Plan<T>::Plan(int64_t n) : n(n) {
     prepareBluestein();
     return;
   }
-  int64_t rest = n, done = 1;
-  for (int radix : radices)
-    for (; rest % radix == 0; rest /= radix) {
-      addStage(radix, done);
-      done *= radix;
-    }
+  int64_t done = 1;
+  for (int64_t radix : factors(n)) {
+    addStage(static_cast<int>(radix), done);
+    done *= radix;
+  }
 }
 
 template <typename T> void Plan<T>::addStage(int radix, int64_t done) {
@@ -96,11 +142,9 @@ template <typename T> void Plan<T>::addStage(int radix, int64_t done) {
 }
 
 // Bluestein (1970): j k = (j^2 + k^2 - (k - j)^2) / 2 turns the transform into a convolution with a chirp, which a
-// power of two does.
+// length of small factors does.
 template <typename T> void Plan<T>::prepareBluestein() {
-  int64_t size = 1;
-  while (size < 2 * n - 1)
-    size *= 2;
+  const int64_t size = paddedLength(2 * n - 1);
   padded = planFor<T>(size);
   const auto count = static_cast<size_t>(n);
   chirpRe.resize(count);
@@ -116,53 +160,41 @@ template <typename T> void Plan<T>::prepareBluestein() {
     square = (square + 2 * j + 1) % (2 * n);
   }
   std::vector<T> scratch(static_cast<size_t>(padded->scratchSize(1)));
-  padded->run(filterRe.data(), filterIm.data(), false, scratch.data());
+  padded->run({filterRe.data(), filterIm.data(), false}, scratch.data());
 }
 
 template <typename T> int64_t Plan<T>::scratchSize(int64_t lanes) const {
   return padded ? 2 * padded->length() * lanes + padded->scratchSize(lanes) : 2 * n * lanes;
 }
 
-template <typename T> void Plan<T>::run(T *re, T *im, bool grouped, T *scratch) const {
+template <typename T> void Plan<T>::run(const Split<T> &data, T *scratch) const {
   if (padded)
-    return runBluestein(re, im, grouped, scratch);
-  const int64_t total = n * (grouped ? groupLanes<T> : 1);
-  T *fromRe = re, *fromIm = im, *toRe = scratch, *toIm = scratch + total;
+    return runBluestein(data, scratch);
+  const int64_t total = n * data.width();
+  T *fromRe = data.re, *fromIm = data.im, *toRe = scratch, *toIm = scratch + total;
   for (const Stage<T> &stage : stages) {
-    stageFunction<T>()(stage, grouped, fromRe, fromIm, toRe, toIm);
+    arithmetic<T>().stage(stage, data.grouped, fromRe, fromIm, toRe, toIm);
     std::swap(fromRe, toRe);
     std::swap(fromIm, toIm);
   }
-  if (fromRe == re)
+  if (fromRe == data.re)
     return;
-  std::memcpy(re, fromRe, static_cast<size_t>(total) * sizeof(T));
-  std::memcpy(im, fromIm, static_cast<size_t>(total) * sizeof(T));
+  std::memcpy(data.re, fromRe, static_cast<size_t>(total) * sizeof(T));
+  std::memcpy(data.im, fromIm, static_cast<size_t>(total) * sizeof(T));
 }
 
-template <typename T> void Plan<T>::runBluestein(T *re, T *im, bool grouped, T *scratch) const {
-  const int64_t lanes = grouped ? groupLanes<T> : 1;
-  const int64_t size = padded->length();
-  T *workRe = scratch, *workIm = scratch + size * lanes, *rest = workIm + size * lanes;
-  const auto multiply = [lanes](T *toRe, T *toIm, const T *fromRe, const T *fromIm, T c, T s) {
-    for (int64_t b = 0; b < lanes; ++b) {
-      const T r = fromRe[b], i = fromIm[b];
-      toRe[b] = r * c - i * s;
-      toIm[b] = r * s + i * c;
-    }
-  };
-  for (int64_t j = 0; j < n; ++j)
-    multiply(workRe + j * lanes, workIm + j * lanes, re + j * lanes, im + j * lanes, chirpRe[static_cast<size_t>(j)],
-             chirpIm[static_cast<size_t>(j)]);
-  std::memset(workRe + n * lanes, 0, static_cast<size_t>((size - n) * lanes) * sizeof(T));
-  std::memset(workIm + n * lanes, 0, static_cast<size_t>((size - n) * lanes) * sizeof(T));
-  padded->run(workRe, workIm, grouped, rest);
-  for (int64_t j = 0; j < size; ++j)
-    multiply(workRe + j * lanes, workIm + j * lanes, workRe + j * lanes, workIm + j * lanes,
-             filterRe[static_cast<size_t>(j)], filterIm[static_cast<size_t>(j)]);
-  padded->run(workIm, workRe, grouped, rest); // exchanged: backward
-  for (int64_t j = 0; j < n; ++j)
-    multiply(re + j * lanes, im + j * lanes, workRe + j * lanes, workIm + j * lanes, chirpRe[static_cast<size_t>(j)],
-             chirpIm[static_cast<size_t>(j)]);
+template <typename T> void Plan<T>::runBluestein(const Split<T> &data, T *scratch) const {
+  const int64_t size = padded->length(), total = size * data.width(), present = n * data.width();
+  const Split<T> work{scratch, scratch + total, data.grouped};
+  T *rest = scratch + 2 * total;
+  const auto &multiply = arithmetic<T>().multiply;
+  multiply(work, data, chirpRe.data(), chirpIm.data(), n);
+  std::memset(work.re + present, 0, static_cast<size_t>(total - present) * sizeof(T));
+  std::memset(work.im + present, 0, static_cast<size_t>(total - present) * sizeof(T));
+  padded->run(work, rest);
+  multiply(work, work, filterRe.data(), filterIm.data(), size);
+  padded->run({work.im, work.re, work.grouped}, rest); // exchanged: backward
+  multiply(data, work, chirpRe.data(), chirpIm.data(), n);
 }
 
 namespace {
@@ -213,6 +245,11 @@ template std::shared_ptr<const Plan<float>> planFor<float>(int64_t);
 template std::shared_ptr<const Plan<double>> planFor<double>(int64_t);
 template std::shared_ptr<const std::vector<float>> halfRootsFor<float>(int64_t);
 template std::shared_ptr<const std::vector<double>> halfRootsFor<double>(int64_t);
+template const Arithmetic<float> &arithmetic<float>();
+template const Arithmetic<double> &arithmetic<double>();
+template const Transfer<float, float> &transfer<float, float>();
+template const Transfer<float, double> &transfer<float, double>();
+template const Transfer<double, double> &transfer<double, double>();
 template void unitRoot<float>(int64_t, int64_t, float &, float &);
 template void unitRoot<double>(int64_t, int64_t, double &, double &);
 

@@ -73,6 +73,7 @@ def check(kind: int, batch: tuple[int, ...], lengths: tuple[int, ...], size: int
 LENGTHS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 18, 21, 27, 30, 31, 37, 49, 60]
 LENGTHS += [64, 97, 100, 101, 121, 125, 128, 169, 210, 243, 256, 343, 360, 509, 510, 512, 1000]
 LENGTHS += [1009, 1024, 2018, 2048, 4096, 4620, 5040, 8191, 10_007, 16_384, 65_536, 100_000]
+LENGTHS += [19, 23, 32, 113, 127, 131, 289, 323, 1088, 1143, 2176, 9409, 32_768]
 
 
 @pytest.mark.parametrize("size", [4, 8])
@@ -84,8 +85,8 @@ def test_one_line(kind: int, size: int, n: int) -> None:
 
 @pytest.mark.parametrize("size", [4, 8])
 @pytest.mark.parametrize("kind", [FFT, IFFT, RFFT, IRFFT])
-@pytest.mark.parametrize("n", [1, 2, 3, 8, 12, 17, 30, 49, 128, 210, 2048])
-@pytest.mark.parametrize("batch", [(3,), (8,), (2, 21)])
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 12, 17, 30, 34, 35, 49, 128, 137, 210, 1088, 2048])
+@pytest.mark.parametrize("batch", [(3,), (8,), (9,), (2, 21)])
 def test_many_lines(kind: int, size: int, n: int, batch: tuple[int, ...]) -> None:
     check(kind, batch, (n,), size)
 
@@ -93,7 +94,8 @@ def test_many_lines(kind: int, size: int, n: int, batch: tuple[int, ...]) -> Non
 @pytest.mark.parametrize("size", [4, 8])
 @pytest.mark.parametrize("kind", [FFT, IFFT, RFFT, IRFFT])
 @pytest.mark.parametrize(
-    "lengths", [(4, 6), (5, 1), (1, 8), (17, 16), (3, 4, 5), (32, 7, 23), (40, 64)]
+    "lengths",
+    [(4, 6), (5, 1), (1, 8), (17, 16), (3, 4, 5), (32, 7, 23), (40, 64), (34, 37), (3, 51, 33)],
 )
 @pytest.mark.parametrize("batch", [(), (3,)])
 def test_several_dimensions(
