@@ -83,7 +83,8 @@ class Program:
         types = ", ".join(r.type for r in self.results)
         names = ", ".join(r.name for r in self.results)
         body = "\n".join(f"  {step.text}" for step in self.steps)
-        return f"func.func @main({parameters}) -> ({types}) {{\n{body}\n  return {names} : {types}\n}}\n"
+        signature = f"func.func @main({parameters}) -> ({types})"
+        return f"{signature} {{\n{body}\n  return {names} : {types}\n}}\n"
 
 
 def tensor(shape: Sequence[int], kind: str) -> str:
