@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from fuzzing.differences import check_seeds
+from fuzzing import differences
+from fuzzing.differences import check_seeds, mismatches, reduced
+from fuzzing.programs import Grower, Value
 from isolation import isolated
 
 STEPS = 12
@@ -29,3 +32,25 @@ def test_programs(block: int) -> None:
 @pytest.mark.parametrize("block", range(200))
 def test_many_programs(block: int) -> None:
     check(10_000 + block * BLOCK)
+
+
+def test_a_wrong_element_is_found() -> None:
+    expected = np.array([1.0, np.nan, 0.0], np.float32)
+    exact, loose = Value("%v1", (3,), "f32"), Value("%v1", (3,), "f32", exact=False)
+    near = expected * np.float32(1 + 2**-22)
+    assert mismatches(exact, expected.copy(), expected) == ""
+    assert "at (0,)" in mismatches(exact, near, expected)
+    assert mismatches(loose, near, expected) == ""
+    assert "at (1,)" in mismatches(loose, np.array([1, 2, 0], np.float32), expected)
+
+
+def test_failing_programs_are_cut_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = next(
+        p for p in (Grower(seed, 20).program for seed in range(50)) if p.text.count("hlo.sort") == 1
+    )
+    monkeypatch.setattr(
+        differences, "difference", lambda p: "wrong" if "hlo.sort" in p.text else ""
+    )
+    small = reduced(program)
+    assert "hlo.sort" in small.text
+    assert len(small.steps) < min(len(program.steps), 4)
