@@ -16,7 +16,7 @@ config.suffixes = [".mlir"]
 config.excludes = ["Inputs", "instances", "Output"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = str(Path(__file__).parent.parent / "build" / "lit")
-config.maxIndividualTestTime = 20
+config.maxIndividualTestTime = 60
 
 
 def _executable(package: str, *parts: str) -> str:
