@@ -50,6 +50,8 @@ def page(
     lines += ["| suite | total | pass | loose | fail | good |", "|---|---|---|---|---|---|"]
     for result in [*harnesses, *vectors]:
         lines += summary(result)
+    if not any("x64 on" in result.title for result in harnesses):
+        lines += ["", "The harnesses with x64 on are not part of this run."]
     lines += ["", _PEERS]
     for result in harnesses:
         lines += [f"## {result.title}", "", *primitive_lines(result)]
