@@ -36,12 +36,10 @@ class Deallocate(Pass):
 
 def _block(block: ir.Block) -> bool:
     allocations: list[ir.Operation] = []
-    position: dict[ir.Operation, int] = {}
     operations = [op.operation for op in block.operations]
     last: dict[ir.Value, int] = {}
     changed = False
     for at, operation in enumerate(operations):
-        position[operation] = at
         if operation.name == "memref.alloc":
             allocations.append(operation)
             last[operation.results[0]] = at
