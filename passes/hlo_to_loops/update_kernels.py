@@ -186,7 +186,10 @@ class _Scatter:
                     self._window(em, outputs, lanes, outer, starts, batch, [*inner, index])
             else:
                 self._window(em, outputs, lanes, outer, starts, batch, [*inner, index])
-        if whole < extent:
+        if extent - whole == 1:
+            last = [*inner, Affine((), whole)]
+            self._window(em, outputs, lanes, outer, starts, batch, last)
+        elif whole < extent:
             name = b.load(f"arith.addi {b.index(whole)}, {b.index(0)} : index")
             mask = b.op(f"vector.constant_mask [{extent - whole}] : vector<{lanes}xi1>")
             with em.vector(name, lanes, mask):
