@@ -1,0 +1,1 @@
+"""NVIDIA GPUs: what is launched (`plan`), and what can launch it."""

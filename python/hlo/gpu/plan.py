@@ -1,0 +1,260 @@
+"""The launch plan: a compiled program for a GPU, as data.
+
+A plan holds kernels in PTX and the steps that run them: launches, copies and fills in order, loops
+and branches that depend on bytes in device memory. Every address is a slice of one of four kinds of
+memory, so a plan depends neither on a device nor on a process; `hlo.gpu.plan_json` stores it and
+`hlo.gpu.plan_text` prints it for people.
+
+The kernel ABI: a kernel `NAME` of a module is a `.entry NAME` whose parameters are one 64-bit
+device pointer for each buffer, in the order of `Launch.arguments`, and nothing else. A pointer is
+aligned to `ALIGNMENT` bytes if its slice's offset is; arena offsets, arguments, results and
+constants are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+ALIGNMENT = 64  # bytes, of every allocation that a plan's slices start in
+
+Base: TypeAlias = Literal["arena", "argument", "result", "constant"]
+BASES: tuple[Base, ...] = ("arena", "argument", "result", "constant")
+
+
+@dataclass(frozen=True)
+class BufferSlice:
+    """Bytes [offset, offset + bytes) of the arena, or of an argument, a result or a constant.
+
+    Attributes:
+        base: which kind of memory.
+        index: which argument, result or constant; 0 for the arena.
+    """
+
+    base: Base
+    index: int
+    offset: int
+    bytes: int
+
+    def overlaps(self, other: BufferSlice) -> bool:
+        """Whether two slices share a byte; see `LaunchPlan.aliases` for results in arguments."""
+        return (
+            (self.base, self.index) == (other.base, other.index)
+            and self.offset < other.offset + other.bytes
+            and other.offset < self.offset + self.bytes
+        )
+
+
+Dimensions: TypeAlias = tuple[int, int, int]  # x, y, z
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Runs a kernel.
+
+    Attributes:
+        kernel: a key of `LaunchPlan.kernels`.
+        grid, block: blocks, and threads of a block.
+        shared_bytes: dynamic shared memory of a block, besides what the kernel declares itself.
+        arguments: one slice a parameter.
+        source: the user's source line, `loc("file":line:column)`; empty if unknown.
+        flops, bytes: what it computes and what it moves to and from memory at the least.
+    """
+
+    kernel: str
+    grid: Dimensions
+    block: Dimensions
+    arguments: tuple[BufferSlice, ...]
+    shared_bytes: int = 0
+    source: str = ""
+    flops: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Copies bytes within device memory; the slices are of one size and do not overlap."""
+
+    destination: BufferSlice
+    source: BufferSlice
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Writes `pattern` (1, 2 or 4 bytes, little-endian) over a slice, again and again."""
+
+    destination: BufferSlice
+    pattern: int
+    pattern_bytes: Literal[1, 2, 4] = 1
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Runs `condition`; while the byte at `predicate` is then not zero, `body` and `condition`."""
+
+    condition: tuple[Step, ...]
+    predicate: BufferSlice
+    body: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Runs one branch: the one whose number `index` holds, the last if there is no such branch.
+
+    `index` is a signed little-endian integer of `index.bytes` (1 or 4) bytes. A condition is a case
+    of two branches: not, and then.
+    """
+
+    index: BufferSlice
+    branches: tuple[tuple[Step, ...], ...]
+
+
+@dataclass(frozen=True)
+class VendorCall:
+    """A call of a vendor library (cuBLASLt, cuDNN): its name, operands and parameters.
+
+    Attributes:
+        library: what must be installed, `cublasLt` or `cudnn`.
+        name: the function as the runtime knows it.
+        reads, writes: operands and results.
+        parameters: what else the function takes, by name.
+    """
+
+    library: str
+    name: str
+    reads: tuple[BufferSlice, ...]
+    writes: tuple[BufferSlice, ...]
+    parameters: tuple[tuple[str, int | float | str], ...] = ()
+    source: str = ""
+
+
+Step: TypeAlias = Launch | Copy | Fill | Loop | Case | VendorCall
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What is known of a kernel.
+
+    Attributes:
+        module: the `KernelModule` that holds it.
+        written: positions of the parameters whose memory it writes (it may read them as well).
+        static_shared_bytes: shared memory that its code declares.
+        block: the only block size it may be launched with (`.reqntid`), None if any.
+    """
+
+    name: str
+    module: str
+    parameters: int
+    written: tuple[int, ...]
+    static_shared_bytes: int = 0
+    block: Dimensions | None = None
+
+
+@dataclass(frozen=True)
+class KernelModule:
+    """Code that is loaded as one.
+
+    Attributes:
+        ptx: PTX text, without a trailing NUL.
+        bitcode: the LLVM bitcode that the PTX was made from, libraries linked in; None if it was
+            not asked for.
+    """
+
+    name: str
+    ptx: str
+    bitcode: bytes | None = None
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """Shape and element type, by its MLIR name (`f32`, `i1`, `complex<f32>`), row-major."""
+
+    shape: tuple[int, ...]
+    element: str
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Bytes that are the same in every run."""
+
+    type: TensorType
+    data: bytes
+
+
+@dataclass(frozen=True)
+class LaunchPlan:
+    """A program for a GPU.
+
+    Attributes:
+        target: the chip the PTX is for, such as `sm_80`.
+        name: of the program.
+        kernels: by name; names are unique in a plan.
+        modules: by name.
+        arena_bytes: memory for intermediates; the arena is not cleared.
+        arguments, results: the program's signature.
+        aliases: (result, argument) pairs: such a result is computed in its donated argument's
+            memory, and slices name the argument.
+        arena_slices: (label, offset, bytes) of what is placed in the arena, for reports.
+    """
+
+    target: str
+    name: str
+    kernels: dict[str, Kernel]
+    modules: dict[str, KernelModule]
+    constants: tuple[Constant, ...]
+    arena_bytes: int
+    steps: tuple[Step, ...]
+    arguments: tuple[TensorType, ...]
+    results: tuple[TensorType, ...]
+    aliases: tuple[tuple[int, int], ...] = ()
+    arena_slices: tuple[tuple[str, int, int], ...] = field(default=())
+
+    def walk(self) -> Iterator[Step]:
+        """Every step, those inside loops and branches too, in the order of the text."""
+        yield from walk(self.steps)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether no step depends on what is in memory, so that one graph can hold them all."""
+        return not any(isinstance(step, Loop | Case) for step in self.steps)
+
+
+def walk(steps: tuple[Step, ...]) -> Iterator[Step]:
+    """Every step of a list of steps, those inside loops and branches too."""
+    for step in steps:
+        yield step
+        if isinstance(step, Loop):
+            yield from walk(step.condition)
+            yield from walk(step.body)
+        elif isinstance(step, Case):
+            for branch in step.branches:
+                yield from walk(branch)
+
+
+def accesses(step: Step, plan: LaunchPlan) -> tuple[list[BufferSlice], list[BufferSlice]]:
+    """(slices read, slices written) of a step, all steps inside it included.
+
+    What a kernel writes counts as read too.
+    """
+    if isinstance(step, Launch):
+        written = [step.arguments[i] for i in plan.kernels[step.kernel].written]
+        return list(step.arguments), written
+    if isinstance(step, Copy):
+        return [step.source], [step.destination]
+    if isinstance(step, Fill):
+        return [], [step.destination]
+    if isinstance(step, VendorCall):
+        return list(step.reads), list(step.writes)
+    inner = [*step.condition, *step.body] if isinstance(step, Loop) else [
+        s for branch in step.branches for s in branch
+    ]  # fmt: skip
+    reads = [step.predicate if isinstance(step, Loop) else step.index]
+    writes: list[BufferSlice] = []
+    for other in inner:
+        more_reads, more_writes = accesses(other, plan)
+        reads += more_reads
+        writes += more_writes
+    return reads, writes
