@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from fuzzing import differences
-from fuzzing.differences import check_seeds, mismatches, reduced
-from fuzzing.programs import Grower, Value
+from fuzzing.differences import check_programs, check_seeds, mismatches, reduced
+from fuzzing.makers import MAKERS
+from fuzzing.programs import Grower, Maker, Value
 from isolation import isolated
+
+import hlo_native._hlo_ops_gen as generated
 
 STEPS = 12
 BLOCK = 10
@@ -23,6 +28,12 @@ def check(first: int) -> None:
     assert not outcome.value, "\n\n".join(outcome.value)
 
 
+def operation_names() -> set[str]:
+    """Of every operation of the dialect."""
+    classes = vars(generated).values()
+    return {c.OPERATION_NAME for c in classes if hasattr(c, "OPERATION_NAME")}
+
+
 @pytest.mark.parametrize("block", range(20))
 def test_programs(block: int) -> None:
     check(block * BLOCK)
@@ -32,6 +43,34 @@ def test_programs(block: int) -> None:
 @pytest.mark.parametrize("block", range(200))
 def test_many_programs(block: int) -> None:
     check(10_000 + block * BLOCK)
+
+
+# What programs are not grown with: values from outside, and what has no single right result.
+NOT_GROWN = {
+    "hlo.infeed", "hlo.outfeed", "hlo.send", "hlo.recv",  # the world outside
+    "hlo.custom_call",  # the target says what it means
+    "hlo.rng",  # any numbers of the distribution
+    "hlo.fusion", "hlo._asin_acos_kernel",  # made by passes
+    "hlo.set_dimension_size",  # of a bounded type, which no result may have
+    "hlo.return", "hlo.constant",  # in regions, and with dynamic shapes
+}  # fmt: skip
+
+
+def test_every_operation_is_grown() -> None:
+    """Each maker alone: together they make every operation of the dialect."""
+    grown: set[str] = set()
+    for maker in dict.fromkeys(MAKERS):
+        for seed in range(60):
+            grown |= set(re.findall(r"hlo\.[a-z_0-9-]+", Grower(seed, 2, [maker]).program.text))
+    assert operation_names() - grown == NOT_GROWN - grown
+
+
+@pytest.mark.parametrize("maker", dict.fromkeys(MAKERS), ids=lambda m: m.__name__)
+def test_each_operation(maker: Maker) -> None:
+    """Short programs of one maker, so that rare operations are met in every run."""
+    outcome = isolated(check_programs, [Grower(seed, 2, [maker]).program for seed in range(4)])
+    assert not outcome.aborted and not outcome.error, outcome.message
+    assert not outcome.value, "\n\n".join(outcome.value)
 
 
 def test_a_wrong_element_is_found() -> None:

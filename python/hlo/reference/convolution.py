@@ -41,7 +41,8 @@ def _sum_over_kernel(
     groups, batch, channels = image.shape[0], image.shape[1], image.shape[-1]
     points = batch * math.prod(shape)
     total = np.zeros((groups, points, kernel.shape[-1]), image.dtype)
-    for position in itertools.product(*(range(n) for n in kernel.shape[1:-2])):
+    positions = [range(n) for n in kernel.shape[1:-2]] if points else [range(0)]
+    for position in itertools.product(*positions):
         region = tuple(
             slice(p * step, p * step + (n - 1) * stride + 1, stride)
             for p, step, stride, n in zip(position, steps, strides, shape, strict=True)

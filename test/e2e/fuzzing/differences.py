@@ -13,6 +13,7 @@ from hlo.importers import load_program
 from hlo.reference.evaluate import evaluate
 
 RELATIVE = {"f64": 2.0**-48, "f32": 2.0**-19, "f16": 2.0**-8, "bf16": 2.0**-6}
+RELATIVE |= {f"complex<{part}>": RELATIVE[part] for part in ("f32", "f64")}
 
 
 def difference(program: Program) -> str:
@@ -98,9 +99,16 @@ def check_seeds(seeds: Sequence[int], steps: int) -> list[str]:
     """Reports of the seeds whose programs differ, cut down."""
     reports = []
     for seed in seeds:
-        program = Grower(seed, steps).program
-        if difference(program):
+        reports += [f"seed {seed}: {r}" for r in check_programs([Grower(seed, steps).program])]
+    return reports
+
+
+def check_programs(programs: Sequence[Program]) -> list[str]:
+    """Reports of the programs that differ, cut down."""
+    reports = []
+    for program in programs:
+        if program.steps and difference(program):
             small = reduced(program)
             values = "\n".join(f"{v.name} = {a!r}" for v, a in small.arguments.items())
-            reports.append(f"seed {seed}: {difference(small)}\n{small.text}{values}")
+            reports.append(f"{difference(small)}\n{small.text}{values}")
     return reports

@@ -421,10 +421,8 @@ def loop(g: Grower) -> None:
     g.emit("while", [zero, x, y], *results, regions=regions)
 
 
-MAKERS: list[Callable[[Grower], None]] = [
-    *(unary, transcendental, binary) * 3,
-    *(binary, compare, select, clamp, convert, complex_parts, complex_sum, broadcast, broadcast),
-    *(transpose, reshape, reverse, slice_, pad, concatenate, dynamic_slice, dynamic_update_slice),
-    *(iota, reduce, reduce, reduce_window, dot_general, gather, scatter, sort, conditional, loop),
-]
-"""Drawn from evenly: elementwise operations have many names, so they are here more than once."""
+MAKERS: tuple[Callable[[Grower], None], ...] = (
+    compare, select, clamp, convert, complex_parts, complex_sum, broadcast, transpose, reshape,
+    reverse, slice_, pad, concatenate, dynamic_slice, dynamic_update_slice, iota, reduce_window,
+    dot_general, gather, scatter, sort, conditional, loop,
+)  # fmt: skip

@@ -53,10 +53,15 @@ class Value:
 
 @dataclass(frozen=True)
 class Step:
-    """One operation: its text and the values it defines."""
+    """One operation: its text and the values it defines.
+
+    Attributes:
+        function: text of the function that it refers to, if any.
+    """
 
     text: str
     results: tuple[Value, ...]
+    function: str = ""
 
     @property
     def operands(self) -> set[str]:
@@ -84,7 +89,8 @@ class Program:
         names = ", ".join(r.name for r in self.results)
         body = "\n".join(f"  {step.text}" for step in self.steps)
         signature = f"func.func @main({parameters}) -> ({types})"
-        return f"{signature} {{\n{body}\n  return {names} : {types}\n}}\n"
+        functions = "".join(f"{step.function}\n" for step in self.steps if step.function)
+        return f"{signature} {{\n{body}\n  return {names} : {types}\n}}\n{functions}"
 
 
 def tensor(shape: Sequence[int], kind: str) -> str:
@@ -132,9 +138,13 @@ def sample(rng: np.random.Generator, shape: Shape, kind: str, tame: bool) -> Arr
 
 
 class Grower:
-    """Grows one program from a seed."""
+    """Grows one program from a seed.
 
-    def __init__(self, seed: int, steps: int) -> None:
+    Attributes:
+        makers: what appends steps; by default all there are.
+    """
+
+    def __init__(self, seed: int, steps: int, makers: Sequence[Maker] = ()) -> None:
         self.random = random.Random(seed)
         self.rng = np.random.default_rng(seed)
         self.program = Program()
@@ -144,7 +154,7 @@ class Grower:
         kinds.append(self.random.choice([*FLOATS, *NARROW_FLOATS, *COMPLEX, "i1"]))
         for kind in (*kinds, kinds[0], kinds[1]):
             self.argument(kind, self.shape(), tame=self.random.random() < 0.5)
-        makers = _makers()
+        makers = makers or _makers()
         tries = 0
         while len(self.program.steps) < steps and tries < 20 * steps:
             tries += 1
@@ -166,8 +176,12 @@ class Grower:
     def argument(self, kind: str, shape: Shape, *, tame: bool) -> Value:
         """A new argument of the program."""
         tame = tame or kind in NARROW_FLOATS
-        value = Value(f"%a{len(self.program.arguments)}", shape, kind, tame=tame)
-        self.program.arguments[value] = sample(self.rng, shape, kind, tame)
+        return self.given(sample(self.rng, shape, kind, tame), kind, tame=tame)
+
+    def given(self, array: Array, kind: str, *, tame: bool) -> Value:
+        """A new argument of the program with these elements."""
+        value = Value(f"%a{len(self.program.arguments)}", array.shape, kind, tame=tame)
+        self.program.arguments[value] = array
         self.pool.append(value)
         return value
 
@@ -189,10 +203,7 @@ class Grower:
         slack: float = 0.0,
     ) -> None:  # fmt: skip
         """Appends one operation in generic form."""
-        values = []
-        for shape, kind in results:
-            self._count += 1
-            values.append(Value(f"%v{self._count}", shape, kind, exact, tame, slack))
+        values = [self.value(shape, kind, exact, tame, slack) for shape, kind in results]
         left = ", ".join(v.name for v in values)
         body = f" ({regions})" if regions else ""
         types = ", ".join(o.type for o in operands)
@@ -200,11 +211,29 @@ class Grower:
             f'{left} = "hlo.{op}"({", ".join(o.name for o in operands)}){body} {{{attributes}}} : '
             f"({types}) -> ({', '.join(v.type for v in values)})"
         )
-        self.program.steps.append(Step(text, tuple(values)))
-        self.pool += values
+        self.append(Step(text, tuple(values)))
+
+    def value(
+        self, shape: Shape, kind: str, exact: bool = True, tame: bool = False, slack: float = 0.0
+    ) -> Value:
+        """A new value, for a step to define."""
+        return Value(f"%v{self.count()}", shape, kind, exact, tame, slack)
+
+    def count(self) -> int:
+        """A number that no name has yet."""
+        self._count += 1
+        return self._count
+
+    def append(self, step: Step) -> None:
+        """Appends a step; its results can be read from here on."""
+        self.program.steps.append(step)
+        self.pool += step.results
 
 
-def _makers() -> list[Callable[[Grower], None]]:
-    from fuzzing.operations import MAKERS
+Maker = Callable[[Grower], None]
+
+
+def _makers() -> list[Maker]:
+    from fuzzing.makers import MAKERS
 
     return MAKERS

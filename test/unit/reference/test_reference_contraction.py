@@ -201,3 +201,12 @@ def test_dynamic_convolution_takes_its_padding_as_an_operand() -> None:
         lhs, rhs, dimension_numbers=numbers, padding=[(1, 2), (0, 1)]
     )
     np.testing.assert_array_equal(found, expected)
+
+
+def test_convolution_without_output_elements_is_empty() -> None:
+    numbers = ConvDimensionNumbers(0, 2, (1,), 1, 2, (0,), 0, 2, (1,))
+    found = convolution.convolution(
+        np.ones((2, 5, 3), np.float32), np.ones((3, 3, 4), np.float32),
+        dimension_numbers=numbers, padding=[(-3, 0)], window_strides=[2],
+    )  # fmt: skip
+    assert found.shape == (2, 0, 4)
