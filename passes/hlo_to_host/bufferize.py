@@ -76,7 +76,7 @@ class Bufferizer:
         for at, node in enumerate(region.nodes):
             block.at = at
             self._node(block, node)
-        self._deliver([self.storage(t) for t in region.results], targets)
+        self._deliver_values(region.results, targets)
         self._leave()
 
     def _enter(self, live: BlockLiveness) -> None:
@@ -118,6 +118,24 @@ class Bufferizer:
             self.copies.append(f"{target.name}: {reason}")
             self.text.copy(saved.get(id(source), source), target, reason)
 
+    def _deliver_values(self, values: Sequence[Tensor], targets: Sequence[Storage]) -> None:
+        """Moves each value into its target; constants that code fills in are filled in there."""
+        splats = [self._unfilled(value) for value in values]
+        moved = [i for i, splat in enumerate(splats) if splat is None]
+        self._deliver([self.storage(values[i]) for i in moved], [targets[i] for i in moved])
+        for splat, target in zip(splats, targets, strict=True):
+            if splat is not None:
+                self._fill_into(splat, target)
+
+    def _unfilled(self, value: Tensor) -> Node | None:
+        """The splat constant that a value is, if no storage holds it so far."""
+        value = self._open[-1].root(value) if self._open else value
+        node = value.producer
+        if node is None or node.name != "constant" or value in self._storages:
+            return None
+        large = value.size > LARGEST_STORED_SPLAT and splat_of(node) is not None
+        return node if large else None
+
     # -- storage -----------------------------------------------------------------------------------
     def storage(self, tensor: Tensor) -> Storage:
         """The storage that holds a value; constants are laid down when first asked for."""
@@ -134,14 +152,18 @@ class Bufferizer:
 
     def _fill(self, node: Node, tensor: Tensor) -> Storage:
         """A splat constant is not stored: code fills a buffer with it in the block it serves."""
-        region = Region(nodes=[node], results=[tensor])
-        name = self.table.add(structural_key(region), "fill", lambda: emit_kernel(region))
         storage = self.text.alloc(tensor.size, tensor.type, "constant", location_of(node))
         storage.needed_until = self._open[-1].last_use(tensor)
-        self.text.call(name, [storage])
+        self._fill_into(node, storage)
         self._storages[tensor] = storage
         self._filled[-1].append(tensor)
         return storage
+
+    def _fill_into(self, node: Node, storage: Storage) -> None:
+        region = Region(nodes=[node], results=list(node.results))
+        name = self.table.add(structural_key(region), "fill", lambda: emit_kernel(region))
+        if storage.elements:
+            self.text.call(name, [storage])
 
     def _alloc_like(self, storage: Storage, label: str, location: str) -> Storage:
         return self.text.alloc(storage.elements, storage.type, label, location)
@@ -213,8 +235,9 @@ class Bufferizer:
             return
         in_place = [inputs[i] for i in kernel.in_place]
         targets: list[Storage] = []
-        for result in node.results:
-            usable = [t for t in in_place if self._storages.get(t) not in targets]
+        for place, result in enumerate(node.results):
+            own = [inputs[i] for output, i in kernel.replaces if output == place]
+            usable = [t for t in (*own, *in_place) if self._storages.get(t) not in targets]
             targets.append(self._result(block, node, result, usable))
         self._call(name, kernel, sources, targets)
 
@@ -278,23 +301,26 @@ class Bufferizer:
         """The storages that hold the carried values, initial values in them."""
         live, at = block.live, block.at
         chosen: list[Storage] = []
-        moves: list[tuple[Storage, Storage]] = []
+        moves: list[tuple[Tensor, Storage]] = []
         captured_storages = self._captured(node)
         for k, (operand, result) in enumerate(zip(node.operands, node.results, strict=True)):
-            source = self.storage(operand)
             if body.results[k] is body.arguments[k]:
-                chosen.append(source)  # the loop never changes it
+                chosen.append(self.storage(operand))  # the loop never changes it
                 continue
+            source = None if self._unfilled(operand) else self.storage(operand)
             wish = block.wishes.get(result)
-            dies = (
-                source.owned
+            own = None  # the initial value's storage, if the loop may have it
+            if (
+                source is not None
+                and source.owned
                 and source.needed_until <= at
                 and live.last_use(operand) <= at
                 and source not in captured_storages
-            )
-            shared = sum(self.storage(o) is source for o in node.operands) > 1
-            if dies and not shared and (wish is None or wish is source or wish in chosen):
-                target = source
+                and sum(self._storages.get(o) is source for o in node.operands) == 1
+            ):
+                own = source
+            if own is not None and (wish is None or wish is own or wish in chosen):
+                target = own
             elif (
                 wish is not None
                 and wish not in chosen
@@ -302,16 +328,16 @@ class Bufferizer:
                 and self._free_for_carry(wish, block, node)
             ):
                 target = wish
-            elif dies and not shared:
-                target = source
+            elif own is not None:
+                target = own
             else:
                 target = self.text.alloc(
                     result.size, result.type, f"{label_of(node)} carry {k}", location_of(node)
                 )
             if target is not source:
-                moves.append((source, target))
+                moves.append((operand, target))
             chosen.append(target)
-        self._deliver([s for s, _ in moves], [t for _, t in moves])
+        self._deliver_values([value for value, _ in moves], [target for _, target in moves])
         return chosen
 
     def _free_for_carry(self, wish: Storage, block: Block, node: Node) -> bool:
@@ -320,7 +346,7 @@ class Bufferizer:
         # Its content dies at this loop; it must not be another carry's initial value read after
         # being overwritten.
         return wish.needed_until == block.at and all(
-            self.storage(o) is not wish for o in node.operands
+            self._storages.get(o) is not wish for o in node.operands
         )
 
     def _captured(self, node: Node) -> set[Storage]:

@@ -76,7 +76,11 @@ def hlo_to_host(module: ir.Module, donated: Sequence[int] = ()) -> HostProgram:
     parameters += [f"%res{i}: {s.memref}" for i, s in enumerate(results)]
     parameters += [f"{s.name}: {s.memref}" for s in storages]
     lines = [_declaration(name, kernel) for name, kernel in table.kernels.items()]
-    lines.append(f"  func.func @main({', '.join(parameters)}) {{")
+    own = [len(arguments) + i for i in range(len(results)) if i not in aliases]
+    marks = (
+        f"attributes {{hlo.results = array<i64{': ' if own else ''}{', '.join(map(str, own))}>}} "
+    )
+    lines.append(f"  func.func @main({', '.join(parameters)}) {marks}{{")
     lines += [*text.lines, "    return", "  }"]
     return HostProgram(
         text="module {\n" + "\n".join(lines) + "\n}\n",

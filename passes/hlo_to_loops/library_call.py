@@ -37,12 +37,15 @@ def library_kernel(
     parameters: Sequence[int],
     *,
     callback: str = "",
+    replaces: Sequence[tuple[int, int]] = (),
 ) -> Kernel:
     """A kernel that calls `function(runtime, buffers, parameters[, comparator])`.
 
     Args:
         region: gives the kernel's inputs and outputs.
         buffers: operands and results in the order the function wants them.
+        replaces: (result, operand) places in `buffers` that may be the same memory; dropped where
+            the operand occurs more than once.
         callback: text of an `llvm.func @NAME__callback` passed as last argument; empty for none.
     """
     inputs, outputs = argument_buffers(region)
@@ -63,5 +66,20 @@ def library_kernel(
         tuple(buffer.memref for buffer in inputs.values()),
         tuple(buffer.memref for buffer in outputs),
         runtime=True,
+        replaces=_pairs(region, buffers, replaces),
         declarations=(f"llvm.func @{function}({', '.join(kinds)}) -> i32",),
+    )
+
+
+def _pairs(
+    region: Region, buffers: Sequence[Buffer], replaces: Sequence[tuple[int, int]]
+) -> tuple[tuple[int, int], ...]:
+    """Pairs of places in `buffers` as pairs of (output, input) of the kernel."""
+    inputs, outputs = argument_buffers(region)
+    names_in, names_out = [b.name for b in inputs.values()], [b.name for b in outputs]
+    names = [b.name for b in buffers]
+    return tuple(
+        (names_out.index(names[result]), names_in.index(names[operand]))
+        for result, operand in replaces
+        if names.count(names[operand]) == 1
     )

@@ -30,7 +30,11 @@ def emit_fft(region: Region, node: Node) -> Kernel | None:
         len(lengths),
         *lengths,
     ]
-    return library_kernel(region, "hlo_rt_fft", [inputs[operand], outputs[0]], parameters)
+    same = operand.size * operand.type.memory_bytes == result.size * result.type.memory_bytes
+    return library_kernel(
+        region, "hlo_rt_fft", [inputs[operand], outputs[0]], parameters,
+        replaces=[(1, 0)] if same else [],
+    )  # fmt: skip
 
 
 def emit_custom_call(region: Region, node: Node) -> Kernel | None:
@@ -52,7 +56,20 @@ def emit_custom_call(region: Region, node: Node) -> Kernel | None:
     )
     parameters += [int(config[key]) for key in sorted(config)]
     buffers = [*(inputs[t] for t in node.operands), *outputs]
-    return library_kernel(region, f"hlo_rt_{target}", buffers, parameters)
+    return library_kernel(
+        region, f"hlo_rt_{target}", buffers, parameters, replaces=_aliases_of(node)
+    )
+
+
+def _aliases_of(node: Node) -> list[tuple[int, int]]:
+    """(result, operand) places that may be the same memory; results come after operands."""
+    pairs: list[tuple[int, int]] = []
+    for alias in node.attributes.get("output_operand_aliases") or ():
+        (result,) = alias.get("output_tuple_indices") or (0,)
+        operand = alias["operand_index"]
+        if node.operands[operand].shape == node.results[result].shape:
+            pairs.append((len(node.operands) + result, operand))
+    return pairs
 
 
 # (region, its root) -> the kernel, or None where generated loops are the better or the only way.

@@ -31,6 +31,7 @@ class Kernel:
         outputs: memref types of the outputs.
         in_place: inputs that are read only at the element that is then written, so that an output
             of the same size may share their memory.
+        replaces: (output, input) pairs: that output may be that input's memory, no other output.
         updates: for a kernel that changes part of some inputs: the input that each output starts
             as. Its outputs must hold those inputs' values when it starts.
         update_safe: whether such an output may be the input's own memory.
@@ -46,6 +47,7 @@ class Kernel:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     in_place: tuple[int, ...] = ()
+    replaces: tuple[tuple[int, int], ...] = ()
     updates: tuple[int, ...] | None = None
     update_safe: bool = False
     scratch: tuple[tuple[int, ElementType], ...] = ()

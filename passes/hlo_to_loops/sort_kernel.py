@@ -35,14 +35,17 @@ def emit_sort(region: Region, node: Node) -> Kernel | None:
     sizes = [t.type.memory_bytes for t in operands]
     inputs, outputs = argument_buffers(region)
     buffers = [*(inputs[t] for t in operands), *outputs]
+    own = [(len(operands) + k, k) for k in range(len(operands))]
     keys = keys_of(node.regions[0], len(operands))
     if keys is not None:
         flat = [x for key in keys for x in (key.operand, key.order, int(key.descending))]
         parameters = [len(operands), outer, shape[dim], inner, len(keys), *sizes, *flat]
-        return library_kernel(region, "hlo_rt_sort_keys", buffers, parameters)
+        return library_kernel(region, "hlo_rt_sort_keys", buffers, parameters, replaces=own)
     stable = int(bool(node.attributes.get("is_stable", False)))
     parameters = [len(operands), outer, shape[dim], inner, stable, *sizes]
-    return library_kernel(region, "hlo_rt_sort", buffers, parameters, callback=_comparator(node))
+    return library_kernel(
+        region, "hlo_rt_sort", buffers, parameters, callback=_comparator(node), replaces=own
+    )
 
 
 def _comparator(node: Node) -> str:

@@ -1,8 +1,8 @@
 """host-to-llvm: the entry `hlo_main(frame)` of runtime/kernel_abi.h as llvm, scf and arith text.
 
 Buffers become pointers: arguments, results and constants from the call frame, the rest at their
-offsets in the arena. A kernel call fills an array of pointers and either calls the kernel over all
-its work units or hands it to the runtime's thread pool.
+offsets in the arena or in the memory of a result. A kernel call fills an array of pointers and
+either calls the kernel over all its work units or hands it to the runtime's thread pool.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class _Writer:
     count: int = 0
     constants: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
     entry: list[str] = field(default_factory=list[str])
+    parameters: list[str] = field(default_factory=list[str])  # pointers of the arguments of @main
 
     def fresh(self) -> str:
         self.count += 1
@@ -123,6 +124,7 @@ def _frame(w: _Writer, block: ir.Block, signature: Signature) -> None:
         )
         w.entry.append(f"    {name} = llvm.load {name}_at : !llvm.ptr -> !llvm.ptr")
         w.names[argument] = name
+        w.parameters.append(name)
 
 
 Functions = dict[str, ir.Operation]
@@ -148,10 +150,13 @@ def _block(w: _Writer, block: ir.Block, functions: Functions) -> None:
 
 def _alloc(w: _Writer, op: ir.Operation, _: Functions) -> None:
     offset = ir.attributes.integer(op, "hlo.offset")
+    memory = "%arena"
+    if "hlo.lender" in op.attributes:  # a result that is written later
+        memory = w.parameters[ir.attributes.integer(op, "hlo.lender")]
     at = w.constant(offset, "i64")
     name = w.fresh()
     w.entry.append(
-        f"    {name} = llvm.getelementptr %arena[{at}] : (!llvm.ptr, i64) -> !llvm.ptr, i8"
+        f"    {name} = llvm.getelementptr {memory}[{at}] : (!llvm.ptr, i64) -> !llvm.ptr, i8"
     )
     w.names[op.results[0]] = name
 

@@ -1,4 +1,4 @@
-"""place: every `memref.alloc` becomes a view of one arena."""
+"""place: every `memref.alloc` becomes a view of one arena, or of a result's memory."""
 
 from __future__ import annotations
 
@@ -6,14 +6,21 @@ from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
-from hlo.passes.memory.packing import Buffer, lower_bound, pack
+from hlo.passes.memory.packing import Buffer, Lender, borrow, lower_bound, pack
 
 ALIGNMENT = 64
+# Below this the arena stays in the cache from call to call, which fresh results may not be in.
+SMALLEST_ARENA_TO_SPREAD = 1 << 16
+RESULTS = "hlo.results"  # the arguments of @main that are results in memory of their own
 
 
 @dataclass(frozen=True)
 class Allocation:
-    """One buffer of the arena: live for [start, end) of program order, `size` bytes at `offset`."""
+    """One buffer: live for [start, end) of program order, `size` bytes at `offset`.
+
+    The offset is into the arena, or into the memory of argument `lender` of @main: a result that is
+    not written before `end`.
+    """
 
     name: str
     location: str
@@ -21,6 +28,7 @@ class Allocation:
     end: int
     size: int
     offset: int
+    lender: int | None = None
 
 
 @dataclass(frozen=True)
@@ -66,13 +74,22 @@ def byte_size(kind: ir.Type) -> int:
     return memref.shape[0] * (int(element.lstrip("bif")) // 8)
 
 
+def alignment_of(size: int) -> int:
+    """A cache line, or for what is smaller the power of two that holds it."""
+    return min(ALIGNMENT, 1 << max(size - 1, 0).bit_length())
+
+
 @dataclass(frozen=True)
 class Place(Pass):
-    """Packs the allocations of the host program into one arena: each gets an `hlo.offset` in bytes.
+    """Packs the allocations of the host program into one arena: each gets an offset in bytes.
 
-    Requires: `deallocate` ran.
-    Guarantees: no two allocations live at the same step overlap; every offset is a multiple of 64;
-    the deallocs are gone.
+    A result's memory holds nothing before the program first touches it. If that makes the arena
+    lower, allocations that are dead by then lie there: `hlo.lender` is the argument of @main.
+
+    Requires: `deallocate` ran; `hlo.results` of @main says which arguments are results in memory of
+    their own.
+    Guarantees: no two allocations live at the same step overlap; every offset is a multiple of 64,
+    or of the power of two that holds a smaller allocation; the deallocs are gone.
 
         %0 = memref.alloc() : memref<4xf32>
         memref.dealloc %0 : memref<4xf32>
@@ -92,20 +109,65 @@ class Place(Pass):
         buffers = [
             Buffer(
                 id=str(i), start=start if self.reuse else 0, end=end if self.reuse else 1,
-                size=byte_size(op.results[0].type), alignment=ALIGNMENT,
+                size=byte_size(op.results[0].type),
+                alignment=alignment_of(byte_size(op.results[0].type)),
             )
             for i, (op, start, end) in enumerate(ranges)
         ]  # fmt: skip
-        placement = pack(buffers, time_budget_s=self.time_budget_s)
+        loans = borrow(buffers, self._lenders(module, buffers)) if self.reuse else {}
+        kept = [buffer for buffer in buffers if buffer.id not in loans]
+        placement = pack(kept, time_budget_s=self.time_budget_s)
         allocations: list[Allocation] = []
         integer = ir.IntegerType.get_signless(64, module.context)
         for buffer, (op, start, end) in zip(buffers, ranges, strict=True):
-            offset = placement.offsets[buffer.id]
+            loan = loans.get(buffer.id)
+            offset = placement.offsets[buffer.id] if loan is None else loan.offset
+            lender = None if loan is None else int(loan.lender)
             op.attributes["hlo.offset"] = ir.IntegerAttr.get(integer, offset)
-            name = ir.attributes.string(op, "hlo.name", "")
-            allocations.append(Allocation(name, str(op.location), start, end, buffer.size, offset))
+            if lender is not None:
+                op.attributes["hlo.lender"] = ir.IntegerAttr.get(integer, lender)
+            name, where = ir.attributes.string(op, "hlo.name", ""), str(op.location)
+            allocations.append(Allocation(name, where, start, end, buffer.size, offset, lender))
         _erase_deallocs(module)
-        return Arena(placement.height, lower_bound(buffers), tuple(allocations))
+        return Arena(placement.height, lower_bound(kept), tuple(allocations))
+
+    @staticmethod
+    def _lenders(module: ir.Module, buffers: list[Buffer]) -> list[Lender]:
+        """Results that hold nothing until the program first touches them."""
+        if lower_bound(buffers) < SMALLEST_ARENA_TO_SPREAD:
+            return []
+        lenders: list[Lender] = []
+        for function in module.body.operations:
+            if RESULTS in function.operation.attributes:
+                block = function.operation.regions[0].blocks[0]
+                touched = _first_touches(block)
+                lenders += [
+                    Lender(str(i), byte_size(block.arguments[i].type), touched[block.arguments[i]])
+                    for i in ir.attributes.ints(function.operation, RESULTS)
+                    if block.arguments[i] in touched
+                ]
+        return lenders
+
+
+def _first_touches(block: ir.Block) -> dict[ir.Value, int]:
+    """The step of the first op of the entry that uses each value, itself or within."""
+    touched: dict[ir.Value, int] = {}
+    step = 0
+
+    def walk(op: ir.Operation, outermost: int) -> None:
+        nonlocal step
+        for value in op.operands:
+            touched.setdefault(value, outermost)
+        for region in op.regions:
+            for inner_block in region.blocks:
+                for inner in inner_block.operations:
+                    step += 1
+                    walk(inner.operation, outermost)
+
+    for op in block.operations:
+        step += 1
+        walk(op.operation, step)
+    return touched
 
 
 def _erase_deallocs(module: ir.Module) -> None:

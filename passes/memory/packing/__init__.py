@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from hlo.passes.memory.packing.borrow import Lender, Loan, borrow
 from hlo.passes.memory.packing.bound import lower_bound
 from hlo.passes.memory.packing.model import (
     Buffer,
@@ -23,8 +24,11 @@ __all__ = [
     "BufferId",
     "InvalidBufferError",
     "InvalidPlacementError",
+    "Lender",
+    "Loan",
     "Placement",
     "Strategy",
+    "borrow",
     "check_placement",
     "lower_bound",
     "pack",

@@ -40,7 +40,10 @@ class EntryBuffer:
 
 @dataclass(frozen=True)
 class ArenaBuffer:
-    """An intermediate: live for steps [start, end), `bytes` bytes at `offset` of the arena."""
+    """An intermediate: live for steps [start, end), `bytes` bytes at `offset` of the arena.
+
+    `result` is the result in whose memory it lies instead, at `offset`; None for the arena.
+    """
 
     name: str
     location: str
@@ -48,6 +51,7 @@ class ArenaBuffer:
     start: int
     end: int
     offset: int
+    result: int | None = None
 
 
 @dataclass(frozen=True)
@@ -75,13 +79,13 @@ class MemoryAnalysis:
 
     Attributes:
         arguments, results: in the order of the signature.
-        buffers: of the arena, in the order of their offsets.
+        buffers: intermediates, in the order of their offsets.
         copies: in program order.
         unused_donations: donated arguments that no result takes over.
         steps: what the host program does at each step from 1 on; empty for bookkeeping.
         arena_bytes: height of the arena.
-        floor_bytes: most bytes of intermediates live at once: no placement of this schedule takes
-            less.
+        floor_bytes: most bytes of intermediates in the arena live at once: no placement of this
+            schedule takes less.
         constant_bytes: stored constants, which live as long as the executable.
         reuse: whether buffers may share memory.
     """
@@ -130,10 +134,15 @@ class MemoryAnalysis:
                 f"but no result takes over its memory: {unused.reason}"
             )
 
+    @property
+    def arena_buffers(self) -> tuple[ArenaBuffer, ...]:
+        """The buffers that lie in the arena, and not in the memory of results."""
+        return tuple(buffer for buffer in self.buffers if buffer.result is None)
+
     def live_bytes(self) -> list[int]:
-        """Bytes of intermediates live at each step, from step 0 on."""
+        """Bytes of intermediates in the arena live at each step, from step 0 on."""
         changes = [0] * (len(self.steps) + 2)
-        for buffer in self.buffers:
+        for buffer in self.arena_buffers:
             changes[buffer.start] += buffer.bytes
             changes[buffer.end] -= buffer.bytes
         live: list[int] = []
@@ -163,6 +172,7 @@ class MemoryAnalysis:
                     "start": buffer.start,
                     "end": buffer.end,
                     "offset": buffer.offset,
+                    "result": buffer.result,
                 }
                 for buffer in self.buffers
             ],
@@ -226,7 +236,8 @@ class MemoryAnalysis:
     def live_ranges_text(self) -> str:
         """A line for each buffer of the arena, in the order of their starts."""
         rows = "".join(
-            f"  [{b.start}, {b.end})  {b.bytes} bytes at {b.offset}  {b.name}"
+            f"  [{b.start}, {b.end})  {b.bytes} bytes at {b.offset}"
+            f"{'' if b.result is None else f' of result {b.result}'}  {b.name}"
             f"{f'  {where}' if (where := short_source_line(b.location)) else ''}\n"
             for b in sorted(self.buffers, key=lambda b: (b.start, b.offset))
         )
@@ -245,7 +256,7 @@ def memory_analysis(
     """
     program = ir.parse_module(host.text, fused.context, GENERATED)
     Deallocate().run(program)
-    steps = list(_operations(program.operation))[1:]
+    steps = list(_operations(entry_of(program)))[1:]
     arguments, results = _entry_buffers(host)
     names = _names(program, [b.name for b in (*arguments, *results)])
     copies = tuple(_copies(steps, names))
@@ -254,7 +265,7 @@ def memory_analysis(
     return MemoryAnalysis(
         arguments=arguments,
         results=results,
-        buffers=_arena_buffers(arena),
+        buffers=_arena_buffers(arena, len(arguments)),
         copies=copies,
         unused_donations=tuple(_unused_donations(host, fused, donate)),
         steps=labels,
@@ -269,7 +280,7 @@ def copies_of(host: HostProgram, fused: ir.Module) -> tuple[CopyReport, ...]:
     """The copies a host program makes; arguments as for `memory_analysis`."""
     program = ir.parse_module(host.text, fused.context, GENERATED)
     Deallocate().run(program)
-    steps = list(_operations(program.operation))[1:]
+    steps = list(_operations(entry_of(program)))[1:]
     arguments, results = _entry_buffers(host)
     return tuple(_copies(steps, _names(program, [b.name for b in (*arguments, *results)])))
 
@@ -325,9 +336,17 @@ def _copies(steps: Sequence[ir.Operation], names: dict[ir.Value, str]) -> Iterat
             yield CopyReport(number, size, names[source], names[target], reason)
 
 
-def _arena_buffers(arena: Arena) -> tuple[ArenaBuffer, ...]:
+def _arena_buffers(arena: Arena, arguments: int) -> tuple[ArenaBuffer, ...]:
     return tuple(
-        ArenaBuffer(a.name, a.location, a.size, a.start, a.end, a.offset)
+        ArenaBuffer(
+            name=a.name,
+            location=a.location,
+            bytes=a.size,
+            start=a.start,
+            end=a.end,
+            offset=a.offset,
+            result=None if a.lender is None else a.lender - arguments,
+        )
         for a in sorted(arena.allocations, key=lambda a: (a.offset, a.start))
     )
 
@@ -337,6 +356,7 @@ def _most_live(arena: Arena) -> int:
         [
             Buffer(id=str(i), start=a.start, end=a.end, size=a.size)
             for i, a in enumerate(arena.allocations)
+            if a.lender is None
         ]
     )
 

@@ -52,7 +52,7 @@ def memory_html(memory: MemoryAnalysis, name: str) -> str:
 def memory_svg(memory: MemoryAnalysis) -> str:
     """The picture alone: a box for each buffer, and below it how many bytes are live."""
     height = TOP + HEIGHT + GAP + LIVE_HEIGHT + GAP
-    boxes = "".join(_box(memory, buffer) for buffer in memory.buffers)
+    boxes = "".join(_box(memory, buffer) for buffer in memory.arena_buffers)
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{LEFT + WIDTH + 20}' height='{height}' "
         f"viewBox='0 0 {LEFT + WIDTH + 20} {height}'>\n"
@@ -68,6 +68,7 @@ def _totals(memory: MemoryAnalysis) -> str:
         ("shared by arguments and results", memory.alias_bytes),
         ("stored constants", memory.constant_bytes),
         ("arena", memory.arena_bytes),
+        ("intermediates in the memory of results", _lent_bytes(memory)),
         ("most live at once: the arena's floor", memory.floor_bytes),
         ("peak: arguments + results + arena - shared", memory.peak_bytes),
     )
@@ -78,6 +79,10 @@ def _totals(memory: MemoryAnalysis) -> str:
     )
     reuse = "" if memory.reuse else "<p>No buffer shares memory: reuse is off.</p>\n"
     return f"<table>\n{cells}</table>\n{reuse}"
+
+
+def _lent_bytes(memory: MemoryAnalysis) -> int:
+    return sum(buffer.bytes for buffer in memory.buffers if buffer.result is not None)
 
 
 def _x(memory: MemoryAnalysis, step: float) -> float:

@@ -7,8 +7,8 @@
 // CHECK: alias bytes: 0
 // CHECK: donations: none
 // CHECK-NEXT: copies: 2
-// CHECK-NEXT: step 3: argument 0 to result 0, 4 KiB, because dynamic_update_slice updates an argument that is not donated
-// CHECK-NEXT: step 5: argument 0 to result 1, 4 KiB, because an argument, a constant or a value from outside is passed on
+// CHECK-NEXT: step 1: argument 0 to result 0, 4 KiB, because dynamic_update_slice updates an argument that is not donated
+// CHECK-NEXT: step 3: argument 0 to result 1, 4 KiB, because an argument, a constant or a value from outside is passed on
 
 // DONATED: alias bytes: 4096
 // DONATED: donations:

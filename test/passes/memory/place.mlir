@@ -3,17 +3,18 @@
 // RUN: hlo-opt --deallocate --place='reuse=false' %s | FileCheck %s --check-prefix=APART
 
 // 25 x 4 = 100 bytes, aligned to 64: 128. At most two of a, b and c live at once, so that c takes
-// the place of a, and t, which lives in the loop beside b and c, comes after 2 x 128 = 256.
+// the place of a, and t, a byte that lives in the loop beside b and c, needs no alignment: it follows the
+// lowest of them at 100.
 // CHECK: {hlo.name = "a", hlo.offset = [[A:[0-9]+]] : i64}
 // CHECK: {hlo.name = "b", hlo.offset = [[B:[0-9]+]] : i64}
 // CHECK: {hlo.name = "c", hlo.offset = [[A]] : i64}
-// CHECK: {hlo.name = "t", hlo.offset = 256 : i64}
+// CHECK: {hlo.name = "t", hlo.offset = 100 : i64}
 // CHECK-NOT: memref.dealloc
 
 // APART: {hlo.name = "a", hlo.offset = 0 : i64}
 // APART: {hlo.name = "b", hlo.offset = 128 : i64}
 // APART: {hlo.name = "c", hlo.offset = 256 : i64}
-// APART: {hlo.name = "t", hlo.offset = 384 : i64}
+// APART: {hlo.name = "t", hlo.offset = 100 : i64}
 module {
   func.func private @k(memref<25xf32>, memref<25xf32>) attributes {hlo.grain = 1 : i64, hlo.units = 1 : i64}
   func.func @main(%x: memref<25xf32>, %y: memref<25xf32>) {

@@ -130,7 +130,15 @@ def test_the_json_schemas_are_stable() -> None:
         "copies", "unused_donations", "steps",
     ]  # fmt: skip
     assert list(memory["arguments"][0]) == ["name", "shape", "dtype", "bytes", "shares"]
-    assert list(memory["buffers"][0]) == ["name", "source", "bytes", "start", "end", "offset"]
+    assert list(memory["buffers"][0]) == [
+        "name",
+        "source",
+        "bytes",
+        "start",
+        "end",
+        "offset",
+        "result",
+    ]
     fusion = json.loads(compiled.explain().to_json())
     assert list(fusion) == ["version", "edges", "kernels", "traffic"]
     assert list(fusion["edges"][0]) == [
