@@ -124,6 +124,11 @@ def _parser() -> argparse.ArgumentParser:
         + ", ".join(phase.label for phase in Phase),
     )
     group.add_argument(
+        "--fast",
+        action="store_true",
+        help="let the compiler's own passes change how floats round, and take them for finite",
+    )
+    group.add_argument(
         "--list-passes", action="store_true", help="print every pass with its options, and exit"
     )
     group.add_argument(
@@ -240,6 +245,7 @@ def _reports(args: argparse.Namespace) -> Reports:
         view_memory=args.view_memory,
         reuse=not args.no_reuse,
         donate=donate,
+        fast=args.fast,
         json=args.report_json,
     )
 
@@ -263,7 +269,7 @@ def _split_pass_words(
 def _pipeline(args: argparse.Namespace, pass_words: list[str]) -> list[PipelineElement]:
     elements: list[PipelineElement] = []
     if args.compile_to:
-        elements += passes_to(Phase.parse(args.compile_to))
+        elements += passes_to(Phase.parse(args.compile_to), args.fast)
     if args.pass_pipeline:
         elements += parse_pipeline(args.pass_pipeline)
     for word in pass_words:

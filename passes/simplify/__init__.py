@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from hlo.passes.base import Pass
 from hlo.passes.simplify.analyze_trip_counts import AnalyzeTripCounts
 from hlo.passes.simplify.eliminate_common_subexpressions import EliminateCommonSubexpressions
@@ -19,3 +21,9 @@ PIPELINE: tuple[Pass, ...] = (
     EliminateCommonSubexpressions(),  # what became the same
 )
 """The passes of simplification, in order."""
+
+FAST_PIPELINE: tuple[Pass, ...] = tuple(
+    dataclasses.replace(step, fast=True) if isinstance(step, SimplifyOps) else step
+    for step in PIPELINE
+)
+"""The same, with the rules that let floats round differently."""

@@ -70,6 +70,8 @@ class Options:
         reuse: whether buffers may share memory.
         verify: run the verifier after every pass.
         optimize: simplify and fuse; without, every op of the program is a kernel of its own.
+        fast: let simplification change how floats round, and take them for finite; the rules are
+            listed in docs/simplification.md under "Fast arithmetic".
     """
 
     donate: tuple[int, ...] = ()
@@ -77,6 +79,7 @@ class Options:
     reuse: bool = True
     verify: bool = False
     optimize: bool = True
+    fast: bool = False
 
 
 class Compiled:
@@ -127,7 +130,8 @@ class Compiled:
 
     @cached_property
     def _analysed(self) -> AnalysedProgram:
-        return analyse(self._module, self._options.donate, compiled=self._host)
+        options = self._options
+        return analyse(self._module, options.donate, compiled=self._host, fast=options.fast)
 
     def explain(self) -> FusionReport:
         """Each fusion decision with its reason, the kernels, and the bytes they move."""
@@ -156,7 +160,7 @@ class Compiled:
         if is_late(phase):
             return text_of_host(self._host, self._module.context, phase, self._options.reuse)
         module = copy_of(self._module)
-        for step in passes_to(phase):
+        for step in passes_to(phase, self._options.fast):
             step.run(module)
         return str(module)
 
@@ -185,7 +189,7 @@ def _compile(program: object, chosen: Options) -> Compiled:
         original = load_program(program)
         check_functions(original)
         module = copy_of(original)
-    for element in passes_to(Phase.FUSED if chosen.optimize else Phase.LEGALIZED):
+    for element in passes_to(Phase.FUSED if chosen.optimize else Phase.LEGALIZED, chosen.fast):
         with watch.stage(element.name):
             element.run(module)
         if chosen.verify:

@@ -21,20 +21,25 @@ FUSION: tuple[PipelineElement, ...] = (
 )
 
 
-def phase_passes(phase: Phase) -> tuple[PipelineElement, ...]:
+def phase_passes(phase: Phase, fast: bool = False) -> tuple[PipelineElement, ...]:
     """The passes that take a program from the phase before `phase` to it, in order.
+
+    `fast` lets rules change how floats round, and take them for finite.
 
     From `Phase.HOST` on the program is no longer one module of `hlo`: see `hlo.driver.compile`.
     """
     return {
         Phase.LEGALIZED: legalize.PIPELINE,
-        Phase.SIMPLIFIED: simplify.PIPELINE,
+        Phase.SIMPLIFIED: simplify.FAST_PIPELINE if fast else simplify.PIPELINE,
         Phase.FUSED: FUSION,
     }.get(phase, ())
 
 
-def passes_to(phase: Phase) -> list[PipelineElement]:
-    """The passes that take an input program to `phase`, in order."""
+def passes_to(phase: Phase, fast: bool = False) -> list[PipelineElement]:
+    """The passes that take an input program to `phase`, in order; `fast` as for `phase_passes`."""
     return [
-        element for step in Phase if step.order <= phase.order for element in phase_passes(step)
+        element
+        for step in Phase
+        if step.order <= phase.order
+        for element in phase_passes(step, fast)
     ]

@@ -55,6 +55,7 @@ def analyse(
     donate: Sequence[int] = (),
     disabled: Collection[str] = (),
     compiled: HostProgram | None = None,
+    fast: bool = False,
 ) -> AnalysedProgram:
     """Compiles a copy of a program up to fusion.
 
@@ -63,10 +64,11 @@ def analyse(
         donate: as the option of `hlo.compile`.
         disabled: passes to leave out, as `hlo-opt --disable-pass` takes them.
         compiled: the host program, if the program was compiled already.
+        fast: as the option of `hlo.compile`.
     """
     unfused = copy_of(program)
     watch = Instrumentation(verify_each=False, disabled=frozenset(disabled))
-    steps = passes_to(Phase.FUSED)
+    steps = passes_to(Phase.FUSED, fast)
     at, fuse = next((i, step) for i, step in enumerate(steps) if isinstance(step, Fuse))
     run_pipeline(unfused, steps[:at], watch)
     fused = copy_of(unfused)

@@ -25,6 +25,7 @@ class Reports:
         view_memory: file to draw the memory plan in: .html.
         reuse: whether buffers may share memory.
         donate: arguments that may be overwritten.
+        fast: whether rules may change how floats round.
         json: whether printed reports are JSON.
     """
 
@@ -35,6 +36,7 @@ class Reports:
     view_memory: Path | None = None
     reuse: bool = True
     donate: tuple[int, ...] = ()
+    fast: bool = False
     json: bool = False
 
     @property
@@ -60,7 +62,7 @@ def report_text(module: ir.Module, wanted: Reports, disabled: frozenset[str] = f
     """
     with depth_as_error():
         check_functions(module)
-        program = analyse(module, wanted.donate, disabled)
+        program = analyse(module, wanted.donate, disabled, fast=wanted.fast)
         check_donated_exist(wanted.donate, len(program.host.argument_types))
     parts: list[str] = []
     if wanted.explain_fusion:
