@@ -16,6 +16,7 @@ from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
+from hlo import knobs
 from hlo.diagnostics import CompileError
 from hlo.driver.arguments import check_arguments, donations, entry_types, from_specification
 from hlo.driver.comparison import Tolerance, compare_all
@@ -41,7 +42,8 @@ def measure(name: str, folder: Path) -> dict[str, Any]:
     donated = donations(module)
 
     start = time.perf_counter()
-    compiled = compile_program(load_program(program))
+    with knobs.scope(cache=False):
+        compiled = compile_program(load_program(program))
     compile_s = time.perf_counter() - start
     own = OwnRunner(compiled, arguments, donated)
     peer = XlaPeer(program, arguments, donated)

@@ -30,7 +30,9 @@ def _executable(package: str, *parts: str) -> str:
 for variable in ("PATH", "PYTHONPATH", "HOME", "XDG_CACHE_HOME"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
-for tool in ("hlo-opt", "hlo-run", "hlo-translate", "hlo-place"):
+# What is tested is compilation: nothing may come from an earlier run.
+config.environment["HLO_CACHE"] = "0"
+for tool in ("hlo-opt", "hlo-run", "hlo-translate", "hlo-place", "hlo-cache"):
     module = f"hlo.tools.{tool.replace('-', '_')}"
     config.substitutions.append((rf"\b{tool}\b(?!\.)", f"{sys.executable} -m {module}"))
 config.substitutions.append(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hlo import __version__
+from hlo import __version__, knobs
 from hlo.driver.command_line import UsageError, run_tool
 from hlo.driver.comparison import Tolerance
 from hlo.driver.run_program import RunOptions, run_command
@@ -29,7 +29,13 @@ bf16 unless --rtol or --atol say otherwise. Exit status: 0 success and every che
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of `hlo-run`."""
     args = _parser().parse_args(argv)
-    return run_tool("hlo-run", lambda: run_command(_options(args)))
+    return run_tool("hlo-run", lambda: _run(args))
+
+
+def _run(args: argparse.Namespace) -> int:
+    changes: dict[str, Any] = {"cache": args.cache, "cache_dir": args.cache_dir}
+    with knobs.scope(**{name: value for name, value in changes.items() if value is not None}):
+        return run_command(_options(args))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -44,6 +50,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--version", action="version", version=f"hlo-run {__version__}")
     add("program", help="a program: .mlir text or bytecode; - for standard input")
     add("--target", default="cpu", help="what to compile for (default: cpu)")
+    add(
+        "--cache",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="use the compilation cache (default: as HLO_CACHE says)",
+    )
+    add("--cache-dir", type=Path, metavar="DIR", help="the folder of the compilation cache")
 
     source = parser.add_argument_group("arguments of the program, one of")
     source.add_argument(

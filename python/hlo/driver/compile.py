@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import asdict, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,88 +11,46 @@ import numpy as np
 
 from hlo import ir, knobs
 from hlo.diagnostics import CompileError, UnsupportedError
+from hlo.driver.cache.program_cache import ProgramCache, open_cache
+from hlo.driver.cache.stored_program import StoredProgram
+from hlo.driver.codegen import objects_of
 from hlo.driver.compilation_report import report
 from hlo.driver.cost_report import CostAnalysis, cost_analysis
 from hlo.driver.explain import FusionReport, explain
-from hlo.driver.late_phases import is_late, signature_of, text_of_host
+from hlo.driver.late_phases import is_late, text_of_host
+from hlo.driver.made_program import MadeProgram, Options, Stopwatch, make_program
 from hlo.driver.memory_report import MemoryAnalysis, memory_analysis
 from hlo.driver.module_copy import copy_of
 from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
-from hlo.driver.preconditions import (
-    check_addressable,
-    check_donated_exist,
-    check_functions,
-    check_options,
-    depth_as_error,
-)
+from hlo.driver.preconditions import check_options, depth_as_error
 from hlo.driver.program_analysis import AnalysedProgram, analyse
+from hlo.driver.program_source import ProgramSource
 from hlo.driver.program_text import name_of
 from hlo.driver.statistics import ProgramStatistics
 from hlo.executable import runtime
-from hlo.importers.program import load_program
-from hlo.passes.hlo_to_host.program import HostProgram, hlo_to_host
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
-from hlo.passes.host_to_llvm.convert import host_to_llvm
-from hlo.passes.lower_to_llvm.modules import HOST_PIPELINE, KERNEL_PIPELINE, kernels_text, lower
-from hlo.passes.memory.deallocate import Deallocate
-from hlo.passes.memory.place import Arena, Place
+from hlo.passes.hlo_to_host.program import HostProgram
+from hlo.passes.memory.place import Arena
 
 TARGETS = ("cpu",)
-KERNELS_PER_MODULE = (
-    12  # enough to share the fixed cost of a module, few enough to balance two threads
-)
-
-
-@dataclass
-class Stopwatch:
-    """Seconds spent in each named stage."""
-
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
-
-    @contextmanager
-    def stage(self, name: str) -> Generator[None]:
-        start = time.perf_counter()
-        yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-
-
-@dataclass(frozen=True)
-class Options:
-    """Options of `compile`.
-
-    Attributes:
-        donate: indices of arguments whose memory results may take over.
-        threads: most threads a call uses; 0 for all processors of the process.
-        reuse: whether buffers may share memory.
-        verify: run the verifier after every pass.
-        optimize: simplify and fuse; without, every op of the program is a kernel of its own.
-        fast: let simplification change how floats round, and take them for finite; the rules are
-            listed in docs/simplification.md under "Fast arithmetic".
-    """
-
-    donate: tuple[int, ...] = ()
-    threads: int = 0
-    reuse: bool = True
-    verify: bool = False
-    optimize: bool = True
-    fast: bool = False
 
 
 class Compiled:
-    """A program in machine code: call it with one array for each argument."""
+    """A program in machine code: call it with one array for each argument.
+
+    Attributes:
+        statistics: counts, sizes, and seconds of each stage of the compilation.
+    """
 
     def __init__(
-        self, module: ir.Module, host: HostProgram, placed: ir.Module, arena: Arena,
-        executable: runtime.Executable, watch: Stopwatch, options: Options,
+        self, source: ProgramSource, executable: runtime.Executable, statistics: ProgramStatistics,
+        options: Options, made: MadeProgram | None,
     ) -> None:  # fmt: skip
-        self._module = module
-        self._host = host
-        self._placed = placed
+        self._source = source
         self._executable = executable
         self._options = options
-        self.arena = arena
-        self.stage_seconds = watch.seconds
+        self._known = made
+        self.statistics = statistics
 
     def __call__(self, *arguments: object) -> tuple[np.ndarray[Any, Any], ...]:
         """Runs the program.
@@ -113,20 +68,40 @@ class Compiled:
         return self._executable(*arguments)
 
     @property
-    def statistics(self) -> ProgramStatistics:
-        """Counts and sizes."""
-        host = self._host
-        calls = sum(1 for line in host.text.splitlines() if "func.call @" in line)
-        sizes = [_bytes(shape, name) for shape, name in host.result_types]
-        return ProgramStatistics(
-            kernels=calls,
-            distinct_kernels=len(host.kernels),
-            arena_bytes=self.arena.bytes,
-            argument_bytes=sum(_bytes(shape, name) for shape, name in host.argument_types),
-            result_bytes=sum(sizes),
-            alias_bytes=sum(sizes[i] for i in host.donated),
-            stage_seconds=dict(self.stage_seconds),
-        )
+    def name(self) -> str:
+        """The program's name."""
+        return self._executable.name
+
+    @property
+    def stage_seconds(self) -> dict[str, float]:
+        """Seconds of each stage of the compilation, in order."""
+        return self.statistics.stage_seconds
+
+    @property
+    def from_cache(self) -> bool:
+        """Whether the machine code was found in the compilation cache."""
+        return self.statistics.cache == "hit"
+
+    @property
+    def arena(self) -> Arena:
+        """The plan of the memory for intermediates."""
+        return self._made.arena
+
+    @cached_property
+    def _made(self) -> MadeProgram:
+        """The host program; that of a program from the cache is made here, without machine code."""
+        if self._known is not None:
+            return self._known
+        with depth_as_error():
+            return make_program(self._source.module, self._options, Stopwatch())
+
+    @property
+    def _module(self) -> ir.Module:
+        return self._source.module
+
+    @property
+    def _host(self) -> HostProgram:
+        return self._made.host
 
     @cached_property
     def _analysed(self) -> AnalysedProgram:
@@ -185,34 +160,102 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled:
 
 def _compile(program: object, chosen: Options) -> Compiled:
     watch = Stopwatch()
-    with watch.stage("import"):
-        original = load_program(program)
-        check_functions(original)
-        module = copy_of(original)
-    for element in passes_to(Phase.FUSED if chosen.optimize else Phase.LEGALIZED, chosen.fast):
-        with watch.stage(element.name):
-            element.run(module)
-        if chosen.verify:
-            ir.verify(module)
-    with watch.stage("hlo-to-host"):
-        host = hlo_to_host(module, chosen.donate)
-        check_donated_exist(chosen.donate, len(host.argument_types))
-        check_addressable(host.argument_types, host.result_types)
-    with watch.stage("memory"):
-        placed = ir.parse_module(host.text, module.context)
-        Deallocate().run(placed)
-        arena = Place(reuse=chosen.reuse).plan(placed)
-    with watch.stage("codegen"):
-        objects = _objects(host, placed)
-    with watch.stage("load"):
-        executable = runtime.load(
-            objects, _signature(host), arena_bytes=arena.bytes,
-            constants=[_stored(c) for c in host.constants],
-            threads=chosen.threads, name=name_of(module),
-        )  # fmt: skip
-    compiled = Compiled(original, host, placed, arena, executable, watch, chosen)
-    report(name_of(module), compiled.stage_seconds, compiled.as_text)
+    source = ProgramSource(program)
+    # Who asks for verification wants the passes to run.
+    cache = None if chosen.verify else open_cache("cpu", asdict(chosen))
+    compiled = (
+        _compiled_afresh(source, chosen, watch, None, "")
+        if cache is None
+        else _compiled_through(cache, source, chosen, watch)
+    )
+    report(compiled.name, compiled.stage_seconds, compiled.as_text)
     return compiled
+
+
+def _compiled_through(
+    cache: ProgramCache, source: ProgramSource, chosen: Options, watch: Stopwatch
+) -> Compiled:
+    text = source.text
+    source_name = ""
+    if text is not None:
+        with watch.stage("cache"):
+            source_name = cache.name_of_source(text)
+            name = cache.find_source(source_name)
+        if name and (compiled := _compiled_from(cache, name, source, chosen, watch)):
+            return compiled
+    with watch.stage("import"):
+        module = source.module
+    with watch.stage("cache"):
+        name = cache.name_of_module(module)
+        if source_name:
+            cache.keep_source(source_name, name)
+    if compiled := _compiled_from(cache, name, source, chosen, watch):
+        return compiled
+    return _compiled_afresh(source, chosen, watch, cache, name)
+
+
+def _compiled_from(
+    cache: ProgramCache, name: str, source: ProgramSource, chosen: Options, watch: Stopwatch
+) -> Compiled | None:
+    """The program of that name in the cache; None if there is none that can be loaded."""
+    with watch.stage("cache"):
+        found = cache.find(name)
+    if found is None:
+        return None
+    try:
+        with watch.stage("load"):
+            executable = _loaded(found, chosen)
+    except CompileError as error:
+        cache.discard(name, str(error))
+        return None
+    statistics = replace(found.statistics, stage_seconds=watch.seconds, cache="hit")
+    return Compiled(source, executable, statistics, chosen, None)
+
+
+def _compiled_afresh(
+    source: ProgramSource, chosen: Options, watch: Stopwatch,
+    cache: ProgramCache | None, name: str,
+) -> Compiled:  # fmt: skip
+    with watch.stage("import"):
+        module = source.module
+    made = make_program(module, chosen, watch)
+    with watch.stage("codegen"):
+        objects = objects_of(made.host, made.placed)
+    program = StoredProgram(
+        name=name_of(module),
+        objects=tuple(objects),
+        signature=_signature(made.host),
+        constants=tuple(_stored(c) for c in made.host.constants),
+        statistics=_statistics(made, "off" if cache is None else "miss"),
+    )
+    with watch.stage("load"):
+        executable = _loaded(program, chosen)
+    if cache is not None:
+        with watch.stage("cache"):
+            cache.keep(name, program)
+    statistics = replace(program.statistics, stage_seconds=watch.seconds)
+    return Compiled(source, executable, statistics, chosen, made)
+
+
+def _loaded(program: StoredProgram, chosen: Options) -> runtime.Executable:
+    return runtime.load(
+        program.objects, program.signature, arena_bytes=program.statistics.arena_bytes,
+        constants=program.constants, threads=chosen.threads, name=program.name,
+    )  # fmt: skip
+
+
+def _statistics(made: MadeProgram, cache: str) -> ProgramStatistics:
+    host = made.host
+    sizes = [_bytes(shape, name) for shape, name in host.result_types]
+    return ProgramStatistics(
+        kernels=sum(1 for line in host.text.splitlines() if "func.call @" in line),
+        distinct_kernels=len(host.kernels),
+        arena_bytes=made.arena.bytes,
+        argument_bytes=sum(_bytes(shape, name) for shape, name in host.argument_types),
+        result_bytes=sum(sizes),
+        alias_bytes=sum(sizes[i] for i in host.donated),
+        cache=cache,
+    )
 
 
 def _chosen(options: dict[str, Any]) -> Options:
@@ -225,29 +268,6 @@ def _chosen(options: dict[str, Any]) -> Options:
     options.setdefault("threads", defaults.threads)
     options.setdefault("verify", defaults.verify_each)
     return Options(**options)
-
-
-def _objects(host: HostProgram, placed: ir.Module) -> list[bytes]:
-    """Object files of the entry and of the kernels, compiled side by side."""
-    names = list(host.kernels)
-    groups = max(1, min(len(names) // KERNELS_PER_MODULE + 1, runtime.hardware_threads()))
-    parts: list[dict[str, Kernel]] = [
-        {n: host.kernels[n] for n in names[i::groups]} for i in range(groups)
-    ]
-    jobs = [(host_to_llvm(placed, signature_of(host)), HOST_PIPELINE)]
-    jobs += [(kernels_text(part), KERNEL_PIPELINE) for part in parts if part]
-    if len(names) <= KERNELS_PER_MODULE:
-        return [_object(*job) for job in jobs]
-    with ThreadPoolExecutor(runtime.hardware_threads()) as pool:
-        return list(pool.map(lambda job: _object(*job), jobs))
-
-
-def _object(text: str, pipeline: str) -> bytes:
-    context = ir.make_lowering_context()
-    runtime.register_llvm_translation(context)
-    return runtime.compile_to_object(
-        lower(text, pipeline, context), runtime.CodegenOptions(verify=False)
-    )
 
 
 def _signature(host: HostProgram) -> runtime.Signature:

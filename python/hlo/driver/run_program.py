@@ -107,6 +107,7 @@ class RunReport:
             "argument_bytes": counts.argument_bytes,
             "result_bytes": counts.result_bytes,
             "alias_bytes": counts.alias_bytes,
+            "cache": counts.cache,
         }
 
 
@@ -206,7 +207,8 @@ def print_report(report: RunReport) -> None:
     counts = report.statistics
     ran = "" if report.run_ms is None else f", runs in {report.run_ms:.3f} ms"
     print(
-        f"{report.name}: compiled in {report.compile_s:.3f} s{ran}; {counts.kernels} kernels, "
+        f"{report.name}: compiled in {report.compile_s:.3f} s"
+        f"{' from the cache' if counts.cache == 'hit' else ''}{ran}; {counts.kernels} kernels, "
         f"arena {counts.arena_bytes} bytes"
     )
     if report.peer is not None:

@@ -17,6 +17,8 @@ class ProgramStatistics:
         argument_bytes, result_bytes: bytes of the arguments and results as NumPy arrays.
         alias_bytes: bytes of results that are written into donated arguments.
         stage_seconds: seconds of each stage of compilation, in order.
+        cache: whether the machine code was in the compilation cache: `hit`, `miss`, or `off` where
+            that was not asked.
     """
 
     kernels: int
@@ -26,3 +28,4 @@ class ProgramStatistics:
     result_bytes: int
     alias_bytes: int
     stage_seconds: dict[str, float] = dataclasses.field(default_factory=dict)
+    cache: str = "off"

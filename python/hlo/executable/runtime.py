@@ -23,6 +23,7 @@ CallState = _runtime.CallState
 
 ABI_VERSION = _runtime.ABI_VERSION
 ENTRY_POINT = "hlo_main"
+NATIVE_FILE = str(_runtime.__file__)
 
 FRAME_OFFSETS = {"args": 8, "results": 16, "arena": 24, "runtime": 32, "constants": 40}
 """Byte offsets of the pointers in ``HloCallFrame``."""
@@ -44,7 +45,10 @@ def _find_blas() -> str:
     return str(libraries[0]) if libraries else ""
 
 
-_runtime.set_blas_path(_find_blas())
+BLAS_PATH = _find_blas()
+"""Of the BLAS library that matrix products may call; an empty string without one."""
+
+_runtime.set_blas_path(BLAS_PATH)
 
 blas_available = _runtime.blas_available
 blas_error = _runtime.blas_error
@@ -52,6 +56,7 @@ register_llvm_translation = _runtime.register_llvm_translation
 hardware_threads = _runtime.hardware_threads
 host_cpu = _runtime.host_cpu
 host_features = _runtime.host_features
+host_triple = _runtime.host_triple
 memory_statistics = _runtime.memory_statistics
 set_cache_limit = _runtime.set_cache_limit
 symbols = _runtime.symbols

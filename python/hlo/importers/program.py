@@ -42,7 +42,9 @@ def load_program(
         return program
     if isinstance(program, os.PathLike):
         path = Path(program)
-        return load_program(_contents(path), context=context, source_name=source_name or str(path))
+        return load_program(
+            read_contents(path), context=context, source_name=source_name or str(path)
+        )
     if isinstance(program, bytes | bytearray | memoryview):
         return _load_bytes(bytes(program), context, source_name or "-")
     if isinstance(program, str):
@@ -61,7 +63,12 @@ def is_bytecode(data: bytes) -> bool:
     return data[:4] == _BYTECODE_MAGIC
 
 
-def _contents(path: Path) -> bytes:
+def read_contents(path: Path) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+        ParseError: it cannot be read.
+    """
     try:
         return path.read_bytes()
     except OSError as error:

@@ -48,6 +48,7 @@ KEYS = {
     "argument_bytes",
     "result_bytes",
     "alias_bytes",
+    "cache",
 }
 
 

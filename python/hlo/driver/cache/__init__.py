@@ -1,0 +1,1 @@
+"""The compilation cache: compiled programs kept on disk, for the next process."""

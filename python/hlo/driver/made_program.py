@@ -1,0 +1,91 @@
+"""From a program to its host program with planned memory: all of a compilation but machine code."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from hlo import ir
+from hlo.driver.module_copy import copy_of
+from hlo.driver.phases import Phase
+from hlo.driver.pipeline import passes_to
+from hlo.driver.preconditions import check_addressable, check_donated_exist
+from hlo.passes.hlo_to_host.program import HostProgram, hlo_to_host
+from hlo.passes.memory.deallocate import Deallocate
+from hlo.passes.memory.place import Arena, Place
+
+
+@dataclass
+class Stopwatch:
+    """Seconds spent in each named stage."""
+
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+    @contextmanager
+    def stage(self, name: str) -> Generator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of `compile`.
+
+    Attributes:
+        donate: indices of arguments whose memory results may take over.
+        threads: most threads a call uses; 0 for all processors of the process.
+        reuse: whether buffers may share memory.
+        verify: run the verifier after every pass.
+        optimize: simplify and fuse; without, every op of the program is a kernel of its own.
+        fast: let simplification change how floats round, and take them for finite; the rules are
+            listed in docs/simplification.md under "Fast arithmetic".
+    """
+
+    donate: tuple[int, ...] = ()
+    threads: int = 0
+    reuse: bool = True
+    verify: bool = False
+    optimize: bool = True
+    fast: bool = False
+
+
+@dataclass(frozen=True)
+class MadeProgram:
+    """A program compiled up to machine code.
+
+    Attributes:
+        host: the host program and its kernels.
+        placed: the host program's module, each buffer with its offset.
+        arena: the plan of the memory for intermediates.
+    """
+
+    host: HostProgram
+    placed: ir.Module
+    arena: Arena
+
+
+def make_program(original: ir.Module, chosen: Options, watch: Stopwatch) -> MadeProgram:
+    """Runs the passes on a copy of a program.
+
+    Raises:
+        CompileError: the program asks for what the compiler cannot do.
+    """
+    with watch.stage("import"):
+        module = copy_of(original)
+    for element in passes_to(Phase.FUSED if chosen.optimize else Phase.LEGALIZED, chosen.fast):
+        with watch.stage(element.name):
+            element.run(module)
+        if chosen.verify:
+            ir.verify(module)
+    with watch.stage("hlo-to-host"):
+        host = hlo_to_host(module, chosen.donate)
+        check_donated_exist(chosen.donate, len(host.argument_types))
+        check_addressable(host.argument_types, host.result_types)
+    with watch.stage("memory"):
+        placed = ir.parse_module(host.text, module.context)
+        Deallocate().run(placed)
+        arena = Place(reuse=chosen.reuse).plan(placed)
+    return MadeProgram(host, placed, arena)
