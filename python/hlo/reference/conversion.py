@@ -153,7 +153,14 @@ def reduce_precision(operand: Array, *, exponent_bits: int, mantissa_bits: int) 
         _, exponent = np.frexp(wide)
         step = np.maximum(exponent - 1, least) - mantissa_bits
         with np.errstate(all="ignore"):
-            result = np.ldexp(np.rint(np.ldexp(wide, -step)), step)
+            scaled = np.ldexp(wide, -step)
+            rounded = np.rint(scaled)
+            if mantissa_bits == 0:
+                # The last bit is the exponent's: halfway, the even exponent (biased, by an odd
+                # number) is nearer.
+                halfway = np.abs(scaled) == 1.5
+                rounded = np.where(halfway & (exponent % 2 == 0), np.copysign(1.0, wide), rounded)
+            result = np.ldexp(rounded, step)
     if exponent_bits < own_exponent_bits:
         bias = (1 << (exponent_bits - 1)) - 1
         with np.errstate(all="ignore"):

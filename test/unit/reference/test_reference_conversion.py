@@ -149,6 +149,14 @@ def test_reduce_precision_matches_xla(
     assert_same(found, expected)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_reduce_precision_without_mantissa_rounds_ties_to_even_exponents(dtype: type) -> None:
+    values = np.array([3.0, -3.0, 6.0, 1.5, 12.0, 0.75], dtype)
+    (expected,) = xla(lambda x: lax.reduce_precision(x, 5, 0), values)
+    found = conversion.reduce_precision(values, exponent_bits=5, mantissa_bits=0)
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_reduce_precision_without_mantissa_has_no_nan() -> None:
     found = conversion.reduce_precision(np.float32(np.nan), exponent_bits=5, mantissa_bits=0)
     assert np.isposinf(found)
