@@ -32,7 +32,8 @@ for variable in ("PATH", "PYTHONPATH", "HOME", "XDG_CACHE_HOME"):
         config.environment[variable] = os.environ[variable]
 # What is tested is compilation: nothing may come from an earlier run.
 config.environment["HLO_CACHE"] = "0"
-for tool in ("hlo-opt", "hlo-run", "hlo-translate", "hlo-place", "hlo-cache"):
+TOOLS = "opt run translate place cache reduce bisect"
+for tool in (f"hlo-{name}" for name in TOOLS.split()):
     module = f"hlo.tools.{tool.replace('-', '_')}"
     config.substitutions.append((rf"\b{tool}\b(?!\.)", f"{sys.executable} -m {module}"))
 config.substitutions.append(

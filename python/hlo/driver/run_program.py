@@ -138,7 +138,7 @@ def run_program(
     """Compiles and runs a program once, and as the options ask also checks and times it."""
     source_name = name if options.program == "-" else options.program
     module = load_program(data, source_name=source_name)
-    arguments = _arguments(module, options)
+    arguments = arguments_of(module, options)
     start = time.perf_counter()
     compiled = compile_program(
         load_program(data, source_name=source_name),
@@ -216,7 +216,12 @@ def print_report(report: RunReport) -> None:
         print(f"{report.peer.name}: compiled in {report.peer.compile_s:.3f} s{ran}")
 
 
-def _arguments(module: ir.Module, options: RunOptions) -> list[np.ndarray]:
+def arguments_of(module: ir.Module, options: RunOptions) -> list[np.ndarray]:
+    """The arguments that the options name, checked against the entry of the program.
+
+    Raises:
+        ArgumentError: they are named in several ways, in none, or do not fit.
+    """
     types = argument_sources.entry_types(module)
     sources = [
         options.argument_file is not None,
