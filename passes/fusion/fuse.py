@@ -67,7 +67,7 @@ class Fuse(Pass):
                 for ir_region, inner in zip(node.source.regions, node.regions, strict=True):
                     changed |= self._block(ir_region.blocks[0], inner)
         fusion = BlockFusion(region.nodes, region.results, self.max_ops)
-        groups = [g for g in fusion.run() if sum(n.name != "constant" for n in g.nodes) > 1]
+        groups = [g for g in fusion.run() if _is_worth_a_kernel(g)]
         doomed: dict[Node, None] = {}
         for group in groups:
             _rewrite(group, fusion)
@@ -76,6 +76,12 @@ class Fuse(Pass):
             if not any(len(list(r.uses)) for r in node.source.results):
                 node.source.erase()
         return changed or bool(groups)
+
+
+def _is_worth_a_kernel(group: Group) -> bool:
+    """Whether several ops come together, and not only reshapes, which are views by themselves."""
+    names = [n.name for n in group.nodes if n.name != "constant"]
+    return len(names) > 1 and any(name != "reshape" for name in names)
 
 
 def kind_of(group: Group) -> str:

@@ -20,7 +20,7 @@ from hlo.passes.fusion.op_traits import (
     repeats_operand,
 )
 from hlo.passes.hlo_to_loops.affine import merge_cuts
-from hlo.passes.hlo_to_loops.contraction_kernel import fits_register_tiles
+from hlo.passes.hlo_to_loops.contraction_kernel import takes_elementwise
 from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim
 from hlo.passes.hlo_to_loops.emitter import splat_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, free_tensors, users
@@ -311,7 +311,7 @@ class BlockFusion:
     @staticmethod
     def _judge_contraction(node: Node, group: Group) -> FusionDecision:
         """A contraction takes in what follows it element by element."""
-        if not fits_register_tiles(node):
+        if not takes_elementwise(node):
             return FusionDecision.no("it is computed by a library or by plain loops")
         if any(n.name in CONTRACTIONS for n in group.nodes):
             return FusionDecision.no("the kernel already holds a contraction")

@@ -23,6 +23,7 @@ from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 from hlo.passes.hlo_to_loops.matrix_multiply import matrix_operands
+from hlo.passes.hlo_to_loops.matrix_vector_kernel import matrix_vector_of
 
 VECTOR_BYTES = 64
 REGISTERS = 28  # accumulators at the most
@@ -125,8 +126,15 @@ def _even_part(extent: int, most: int) -> int:
     return even if even * 2 > most else most
 
 
+def takes_elementwise(node: Node) -> bool:
+    """Whether the kernel of a convolution or dot takes in what follows it element by element."""
+    if (plan := matrix_vector_of(node)) is not None:
+        return plan.by_rows
+    return fits_register_tiles(node)
+
+
 def fits_register_tiles(node: Node) -> bool:
-    """Whether register tiles compute a convolution or dot, so that elementwise ops can follow."""
+    """Whether register tiles can compute a convolution or dot."""
     tensor = node.results[0]
     if product_type(tensor.type).name not in ("f32", "f64") or tensor.size == 0:
         return False

@@ -10,6 +10,7 @@ from hlo.passes.hlo_to_loops.cumulative_kernel import emit_cumulative
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.library_kernels import LIBRARY_EMITTERS
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, emit_loop_kernel
+from hlo.passes.hlo_to_loops.matrix_vector_kernel import emit_matrix_vector
 from hlo.passes.hlo_to_loops.update_kernels import (
     emit_dynamic_update_slice,
     emit_scatter,
@@ -28,10 +29,11 @@ def emit_kernel(region: Region) -> Kernel:
 
 
 def _special(region: Region, root: Node) -> Kernel | None:
-    if (kernel := emit_contraction(region)) is not None:
-        return kernel
-    if (emit := LIBRARY_EMITTERS.get(root.name)) is not None and (
-        kernel := emit(region, root)
+    for emit in (emit_matrix_vector, emit_contraction):
+        if (kernel := emit(region)) is not None:
+            return kernel
+    if (library := LIBRARY_EMITTERS.get(root.name)) is not None and (
+        kernel := library(region, root)
     ) is not None:
         return kernel
     if (

@@ -9,6 +9,7 @@ from hlo.passes.fusion.fuse import Fuse
 from hlo.passes.kernel_forms.prepare_convolutions import PrepareConvolutions
 from hlo.passes.kernel_forms.prepare_dots import PrepareDots
 from hlo.passes.kernel_forms.prepare_sorts import PrepareSorts
+from hlo.passes.kernel_forms.split_dots import SplitDots
 from hlo.passes.kernel_forms.split_reductions import SplitReductions
 
 FUSION: tuple[PipelineElement, ...] = (
@@ -16,6 +17,7 @@ FUSION: tuple[PipelineElement, ...] = (
     PrepareConvolutions(),
     PrepareSorts(),  # comparators become functions that see nothing but elements
     PrepareDots(),
+    SplitDots(),  # sums of partial dots fuse with what follows
     SplitReductions(),  # before fusion, so that both halves take their producers and consumers in
     Fuse(),
 )

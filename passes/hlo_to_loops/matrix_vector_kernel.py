@@ -1,0 +1,383 @@
+"""Dots of a matrix with a few vectors: every element of the matrix is read once, at memory's speed.
+
+Nothing of a large matrix is read twice, so the order of its lines decides. A core's prefetchers
+follow a handful of streams that run on through memory (measured on Zen 4: 4 to 6 streams of whole
+rows 25-30 GB/s, one stream of small pages or blocks of columns 10-18 GB/s), so both orders of the
+matrix are walked in STREAMS of them:
+
+- rows contiguous along the contracted dimension: STREAMS rows, a run of rows apart, are multiplied
+  with the vectors at a time; sums stay in registers. Elementwise ops that follow are applied to a
+  block of sums before they are stored.
+- rows contiguous along the result: STREAMS rows, a part of the depth apart, are scaled and added to
+  sums that stay in the first-level cache.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hlo.passes.hlo_to_loops import elementwise
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
+from hlo.passes.hlo_to_loops.builder import Builder, Value
+from hlo.passes.hlo_to_loops.conditions import rebuild
+from hlo.passes.hlo_to_loops.elemental.contractions import product_type
+from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizableError
+from hlo.passes.hlo_to_loops.folds import across_lanes
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
+from hlo.passes.hlo_to_loops.matrix_multiply import Axis, MatrixOperand, matrix_operands
+
+MOST_VECTORS = 8  # more, and register tiles or the library make better use of what they load
+STREAMS = 4
+LARGE_MATRIX = 1 << 18  # elements that do not stay in the second-level cache
+SMALLEST_MATRIX = 1 << 10
+WIDEST_SUMS = 1 << 13  # columns whose sums a work unit holds in the first- and second-level caches
+
+
+@dataclass(frozen=True)
+class MatrixVector:
+    """A dot of a matrix with few vectors, batched.
+
+    Attributes:
+        matrix, vectors: the operands; `matrix` is the left one if `matrix_left`.
+        matrix_walk, vectors_walk: their dimensions in memory.
+        matrix_left: then there is one vector.
+        by_rows: whether the matrix is contiguous along the contracted dimension.
+    """
+
+    matrix: Tensor
+    vectors: Tensor
+    matrix_walk: MatrixOperand
+    vectors_walk: MatrixOperand
+    matrix_left: bool
+    by_rows: bool
+
+    @property
+    def outputs(self) -> int:
+        """Results for each vector."""
+        return self.matrix_walk.free.extent
+
+    @property
+    def count(self) -> int:
+        """Vectors."""
+        return self.vectors_walk.free.extent
+
+    @property
+    def depth(self) -> int:
+        return self.matrix_walk.summed.extent
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        return tuple(axis.extent for axis in self.matrix_walk.batch)
+
+
+def matrix_vector_of(node: Node) -> MatrixVector | None:
+    """How a dot_general is a matrix times a few vectors that this kernel does best; None if not."""
+    if node.name != "dot_general" or node.results[0].size == 0:
+        return None
+    if product_type(node.results[0].type).name not in ("f32", "f64"):
+        return None
+    if not all(o.type.is_float for o in node.operands):
+        return None
+    if (operands := matrix_operands(node)) is None:
+        return None
+    left, right = operands
+    if left.free.extent <= MOST_VECTORS:
+        found = _of(node.operands[1], right, node.operands[0], left, matrix_left=False)
+    elif right.free.extent == 1:
+        found = _of(node.operands[0], left, node.operands[1], right, matrix_left=True)
+    else:
+        return None
+    size = found.outputs * found.depth * math.prod(found.batch)
+    if found.by_rows:
+        contiguous = found.vectors_walk.summed.stride == 1
+        return found if contiguous and size >= SMALLEST_MATRIX else None
+    contiguous = found.matrix_walk.free.stride == 1
+    return found if contiguous and size >= LARGE_MATRIX else None
+
+
+def _of(
+    matrix: Tensor, walk: MatrixOperand, vectors: Tensor, other: MatrixOperand, *, matrix_left: bool
+) -> MatrixVector:
+    by_rows = walk.summed.stride == 1 and walk.summed.extent > 1
+    return MatrixVector(matrix, vectors, walk, other, matrix_left, by_rows)
+
+
+def emit_matrix_vector(region: Region) -> Kernel | None:
+    """A kernel for a dot with few vectors and elementwise ops after it; None if it is no such."""
+    dots = [n for n in region.nodes if n.name == "dot_general"]
+    if len(dots) != 1:
+        return None
+    node = dots[0]
+    plan = matrix_vector_of(node)
+    inputs = set(region.arguments)
+    if plan is None or plan.matrix not in inputs or plan.vectors not in inputs:
+        return None
+    if plan.by_rows:
+        try:
+            return _Rows(region, node, plan).emit()
+        except NotVectorizableError:
+            return None
+    alone = len(region.nodes) == 1 and node.results[0].type == product_type(node.results[0].type)
+    return _Columns(region, node, plan).emit() if alone else None
+
+
+class _Walk:
+    """What both orders share: offsets of the operands and of the result."""
+
+    def __init__(self, region: Region, node: Node, plan: MatrixVector) -> None:
+        self.region, self.node, self.plan = region, node, plan
+        self.kind = product_type(node.results[0].type)
+        self.lanes = 16 if self.kind.name == "f32" else 8
+        self.inputs, self.outputs = argument_buffers(region)
+        self.builder = Builder()
+        self.em = Emitter(self.builder, self.inputs)
+
+    def _kernel(self, units: int, in_place: Sequence[int] = ()) -> Kernel:
+        return Kernel(
+            function_text(self.builder, list(self.inputs.values()), self.outputs),
+            units,
+            tuple(buffer.memref for buffer in self.inputs.values()),
+            tuple(buffer.memref for buffer in self.outputs),
+            in_place=tuple(in_place),
+        )
+
+    def _items(self, item: Affine) -> list[Affine]:
+        return list(self.em.dims(Position.of_offset(item), self.plan.batch))
+
+    def _base(self, axes: Sequence[Axis], items: Sequence[Affine]) -> Affine:
+        total = ZERO
+        for axis, index in zip(axes, items, strict=True):
+            total = total + index * axis.stride
+        return total
+
+    def _matrix_at(self, items: Sequence[Affine], output: Affine, depth: Affine) -> Affine:
+        walk = self.plan.matrix_walk
+        base = self._base(walk.batch, items)
+        return base + output * walk.free.stride + depth * walk.summed.stride
+
+    def _vector_at(self, items: Sequence[Affine], vector: int, depth: Affine) -> Affine:
+        walk = self.plan.vectors_walk
+        base = self._base(walk.batch, items)
+        return base + vector * walk.free.stride + depth * walk.summed.stride
+
+    def _result_at(self, item: Affine, vector: int, output: Affine) -> Affine:
+        plan = self.plan
+        return item * (plan.outputs * plan.count) + vector * plan.outputs + output
+
+    def _element(self, tensor: Tensor, offset: Affine) -> Value:
+        value = self.em.element(tensor, Position.of_offset(offset))
+        return elementwise.convert(self.builder, value, self.kind)
+
+    def _fma(self, left: Value, right: Value, total: Value) -> Value:
+        b = self.builder
+        name = b.op(
+            f"math.fma {left.name}, {right.name}, {total.name} : {b.type_of(self.kind.register)}"
+        )
+        return Value(self.kind, (name,), b.lanes)
+
+    def _zero(self) -> Value:
+        with self.builder.width(self.lanes):
+            return elementwise.constant(self.builder, self.kind, 0)
+
+    def _masked_rest(self, start: int, end: int) -> tuple[str, str]:
+        """(name of the index of a last partial vector, its mask)."""
+        b = self.builder
+        name = b.load(f"arith.addi {b.index(start)}, {b.index(0)} : index")
+        self.em.variable(name, end)
+        return name, b.op(f"vector.constant_mask [{end - start}] : vector<{self.lanes}xi1>")
+
+
+class _Rows(_Walk):
+    """The matrix contiguous along the contracted dimension."""
+
+    def emit(self) -> Kernel:
+        em, b, plan = self.em, self.builder, self.plan
+        self.block = STREAMS * self.lanes
+        blocks = -(-plan.outputs // self.block)
+        rest = plan.outputs - (blocks - 1) * self.block
+        units = blocks * math.prod(plan.batch)
+        self.written: set[Affine] = set()
+        sums = b.load(
+            f"memref.alloca() {{alignment = 64 : i64}} : "
+            f"memref<{self.block * plan.count}x{self.kind.memory}>"
+        )
+        self.sums = Buffer(sums, self.block * plan.count, self.kind)
+        with b.loop("%begin", "%end", b.index(1)) as loop:
+            unit = em.variable(loop.iv, units) if units > 1 else ZERO
+            item, at = em.divmod(unit, blocks)
+            if rest == self.block or blocks == 1:
+                self._rows(item, at, rest)
+            else:
+                index = em.index(at)
+                whole = b.op(f"arith.cmpi ne, {index}, {b.index(blocks - 1)} : index")
+                with b.when(whole):
+                    self._rows(item, at, self.block)
+                last = b.op(f"arith.cmpi eq, {index}, {b.index(blocks - 1)} : index")
+                with b.when(last):
+                    self._rows(item, at, rest)
+        inside = [
+            i
+            for i, buffer in enumerate(self.inputs.values())
+            if em.loaded.get(buffer, set()) <= self.written
+        ]
+        return self._kernel(units, inside)
+
+    def _rows(self, item: Affine, block: Affine, rows: int) -> None:
+        """`rows` results for each vector: sums first, then what follows them."""
+        b, em = self.builder, self.em
+        run = rows // STREAMS
+        if run:
+            with b.loop(b.index(0), b.index(run), b.index(1)) as loop:
+                row = em.variable(loop.iv, run)
+                self._sums(item, block, [row + s * run for s in range(STREAMS)])
+        if rows % STREAMS:
+            self._sums(item, block, [ZERO + r for r in range(run * STREAMS, rows)])
+        self._finish(item, block, rows)
+
+    def _sums(self, item: Affine, block: Affine, rows: Sequence[Affine]) -> None:
+        """Stores the dot products of some rows with every vector."""
+        plan, em, b = self.plan, self.em, self.builder
+        items = self._items(item)
+        totals = [self._zero()] * (len(rows) * plan.count)
+        whole = plan.depth // self.lanes * self.lanes
+
+        def step(depth: Affine, old: Sequence[Value]) -> list[Value]:
+            vectors = [
+                self._element(plan.vectors, self._vector_at(items, v, depth))
+                for v in range(plan.count)
+            ]
+            new: list[Value] = []
+            for r, row in enumerate(rows):
+                output = block * self.block + row
+                factor = self._element(plan.matrix, self._matrix_at(items, output, depth))
+                for v, vector in enumerate(vectors):
+                    new.append(self._fma(vector, factor, old[r * plan.count + v]))
+            return new
+
+        if whole:
+            with b.width(self.lanes):
+                typ = b.type_of(self.kind.register)
+            carried = [(t.name, typ) for t in totals]
+            with b.loop(b.index(0), b.index(whole), b.index(self.lanes), carried) as loop:
+                depth = em.variable(loop.iv, plan.depth)
+                held = rebuild([self.kind] * len(totals), loop.carried, self.lanes)
+                with em.vector(loop.iv, self.lanes):
+                    loop.yielded = [t.name for t in step(depth, held)]
+            totals = rebuild([self.kind] * len(totals), loop.results, self.lanes)
+        if whole < plan.depth:
+            name, mask = self._masked_rest(whole, plan.depth)
+            with em.vector(name, self.lanes, mask):
+                em.hoist_from_here()
+                totals = step(Affine.variable(name), totals)
+        for r, row in enumerate(rows):
+            for v in range(plan.count):
+                total = across_lanes(em, [totals[r * plan.count + v]], self.lanes, self._add)[0]
+                em.store(total, self.sums, row + v * self.block)
+
+    def _add(self, left: Sequence[Value], right: Sequence[Value]) -> list[Value]:
+        return [elementwise.EMITTERS["add"](self.builder, [left[0], right[0]], self.kind, {})]
+
+    def _finish(self, item: Affine, block: Affine, rows: int) -> None:
+        """Rounds sums, applies what follows the dot, stores."""
+        b, em, tensor = self.builder, self.em, self.node.results[0]
+        for start in range(0, rows, self.lanes):
+            with b.width(0):
+                name = b.load(f"arith.addi {b.index(start)}, {b.index(0)} : index")
+            at = em.variable(name, rows)
+            count = min(self.lanes, rows - start)
+            mask = None
+            if count < self.lanes:
+                mask = b.op(f"vector.constant_mask [{count}] : vector<{self.lanes}xi1>")
+            for v in range(self.plan.count):
+                with em.vector(name, self.lanes, mask):
+                    em.hoist_from_here()
+                    offset = self._result_at(item, v, block * self.block + at)
+                    position = Position.of_offset(offset)
+                    self.written.add(offset)
+                    total = em.load(self.sums, at + v * self.block)
+                    em.pin(tensor, position, elementwise.convert(b, total, tensor.type))
+                    values = [em.element(root, position) for root in self.region.results]
+                    for value, buffer in zip(values, self.outputs, strict=True):
+                        em.store(value, buffer, offset)
+
+
+class _Columns(_Walk):
+    """The matrix contiguous along the result, which holds the sums while they grow."""
+
+    def emit(self) -> Kernel:
+        em, b, plan = self.em, self.builder, self.plan
+        blocks = -(-plan.outputs // WIDEST_SUMS)
+        width = -(-plan.outputs // blocks // self.lanes) * self.lanes
+        blocks = -(-plan.outputs // width)
+        rest = plan.outputs - (blocks - 1) * width
+        units = blocks * math.prod(plan.batch)
+        with b.loop("%begin", "%end", b.index(1)) as loop:
+            unit = em.variable(loop.iv, units) if units > 1 else ZERO
+            item, at = em.divmod(unit, blocks)
+            start = at * width
+            if blocks == 1 or rest == width:
+                self._columns(item, start, rest)
+            else:
+                index = em.index(at)
+                whole = b.op(f"arith.cmpi ne, {index}, {b.index(blocks - 1)} : index")
+                with b.when(whole):
+                    self._columns(item, start, width)
+                last = b.op(f"arith.cmpi eq, {index}, {b.index(blocks - 1)} : index")
+                with b.when(last):
+                    self._columns(item, start, rest)
+        return self._kernel(units)
+
+    def _columns(self, item: Affine, start: Affine, width: int) -> None:
+        b, em, plan = self.builder, self.em, self.plan
+        self._along(width, lambda column: self._clear(item, start + column))
+        run = plan.depth // STREAMS
+        if run:
+            with b.loop(b.index(0), b.index(run), b.index(1)) as loop:
+                depth = em.variable(loop.iv, run)
+                self._add_rows(item, start, width, [depth + s * run for s in range(STREAMS)])
+        if plan.depth % STREAMS:
+            rest = [ZERO + d for d in range(run * STREAMS, plan.depth)]
+            self._add_rows(item, start, width, rest)
+
+    def _along(self, width: int, body: Callable[[Affine], None]) -> None:
+        """`body` at every vector of `width` columns."""
+        b, em = self.builder, self.em
+        whole = width // self.lanes * self.lanes
+        if whole:
+            with b.loop(b.index(0), b.index(whole), b.index(self.lanes)) as loop:
+                column = em.variable(loop.iv, width)
+                with em.vector(loop.iv, self.lanes):
+                    body(column)
+        if whole < width:
+            name, mask = self._masked_rest(whole, width)
+            with em.vector(name, self.lanes, mask):
+                em.hoist_from_here()
+                body(Affine.variable(name))
+
+    def _clear(self, item: Affine, column: Affine) -> None:
+        for v in range(self.plan.count):
+            self.em.store(self._zero(), self.outputs[0], self._result_at(item, v, column))
+
+    def _add_rows(self, item: Affine, start: Affine, width: int, depths: Sequence[Affine]) -> None:
+        """Adds some rows of the matrix, scaled, to every sum."""
+        plan, em = self.plan, self.em
+        items = self._items(item)
+
+        def body(column: Affine) -> None:
+            output = start + column
+            rows = [
+                self._element(plan.matrix, self._matrix_at(items, output, depth))
+                for depth in depths
+            ]
+            for v in range(plan.count):
+                at = self._result_at(item, v, output)
+                total = em.load(self.outputs[0], at)
+                for row, depth in zip(rows, depths, strict=True):
+                    scale = self._element(plan.vectors, self._vector_at(items, v, depth))
+                    total = self._fma(scale, row, total)
+                em.store(total, self.outputs[0], at)
+
+        self._along(width, body)

@@ -1,0 +1,105 @@
+"""split-dots: a deep dot of a large matrix with few vectors becomes partial dots and their sum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hlo import ir
+from hlo.ir.attributes import DotDimensionNumbers
+from hlo.passes.base import Pass
+from hlo.passes.hlo_to_loops.elemental.contractions import product_type
+from hlo.passes.hlo_to_loops.graph import Node, node_of, tensor_of
+from hlo.passes.hlo_to_loops.matrix_vector_kernel import (
+    WIDEST_SUMS,
+    MatrixVector,
+    matrix_vector_of,
+)
+from hlo.passes.rewrite.builder import Builder
+from hlo.passes.rewrite.tensor_types import element_of, shape_of
+from hlo.passes.rewrite.walk import operations_named, replace
+
+
+@dataclass(frozen=True)
+class SplitDots(Pass):
+    """Splits the contracted dimension of dots whose matrix is contiguous along the result.
+
+    Such a matrix is read fastest in whole rows, a run of rows for each thread: the runs' sums are
+    added up afterwards, where the elementwise ops that follow fuse. Partial sums of narrow floats
+    are f32. Dots of matrices contiguous along the contracted dimension need no split.
+
+    Requires: the core op set, static shapes, dots with merged dimensions (prepare-dots).
+    Guarantees: sums are rounded in another order, as the specification allows.
+
+        %0 = hlo.dot_general %x, %w, contracting_dims = [1] x [0]
+            : (tensor<1x768xf32>, tensor<768x3072xf32>) -> tensor<1x3072xf32>
+      ==>
+        %a = hlo.reshape %x : tensor<1x8x96xf32>
+        %b = hlo.reshape %w : tensor<8x96x3072xf32>
+        %p = hlo.dot_general %a, %b, batching_dims = [1] x [0], contracting_dims = [2] x [1]
+            : tensor<8x1x3072xf32>
+        %0 = hlo.reduce(%p) add, dimensions = [0] : tensor<1x3072xf32>
+
+    Attributes:
+        pieces: the most parts of a dot.
+        smallest: elements of the matrix that a part has at the least.
+    """
+
+    pieces: int = 8
+    smallest: int = 1 << 16
+
+    def run(self, module: ir.Module) -> bool:
+        split = [self._split(op) for op in operations_named(module, ("hlo.dot_general",))]
+        return any(split)
+
+    def _split(self, op: ir.Operation) -> bool:
+        node = node_of(op, {value: tensor_of(value) for value in op.operands})
+        plan = matrix_vector_of(node)
+        numbers = op.attributes["dot_dimension_numbers"]
+        assert isinstance(numbers, DotDimensionNumbers)
+        if plan is None or plan.by_rows or list(numbers.lhs_batching_dimensions):
+            return False
+        summed = (
+            list(numbers.lhs_contracting_dimensions),
+            list(numbers.rhs_contracting_dimensions),
+        )
+        narrow = product_type(node.results[0].type) != node.results[0].type
+        pieces = self._pieces(plan) if len(summed[0]) == 1 else 1
+        if pieces == 1 and not narrow:
+            return False
+        _rewrite(op, node, (summed[0], summed[1]), pieces)
+        return True
+
+    def _pieces(self, plan: MatrixVector) -> int:
+        """The largest divisor of the depth that leaves each part work, and blocks of columns."""
+        blocks = -(-plan.outputs // WIDEST_SUMS)
+        most = min(self.pieces // blocks, plan.outputs * plan.depth // self.smallest)
+        return max((p for p in range(1, most + 1) if plan.depth % p == 0), default=1)
+
+
+def _rewrite(
+    op: ir.Operation, node: Node, summed: tuple[Sequence[int], Sequence[int]], pieces: int
+) -> None:
+    b = Builder.before(op)
+    operands = list(op.operands)
+    batching: tuple[list[int], list[int]] = ([], [])
+    contracting = (list(summed[0]), list(summed[1]))
+    if pieces > 1:
+        for side, (dim,) in enumerate(summed):
+            shape = shape_of(operands[side])
+            split = [*shape[:dim], pieces, shape[dim] // pieces, *shape[dim + 1 :]]
+            operands[side] = b.reshape(operands[side], split)
+            batching[side].append(dim)
+            contracting[side][0] = dim + 1
+    kept = {k: op.attributes[k] for k in op.attributes if k != "dot_dimension_numbers"}
+    element = b.parse_type(product_type(node.results[0].type).name)
+    value = b.dot_general(
+        operands[0], operands[1], batching=batching, contracting=contracting, element=element,
+        attributes=kept,
+    )  # fmt: skip
+    if pieces > 1:
+        value = b.sum(value, [0])
+    result = op.results[0]
+    if element_of(result) != element:
+        value = b.convert(value, element_of(result))
+    replace(op, [value])

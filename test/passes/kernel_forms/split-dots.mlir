@@ -1,0 +1,27 @@
+// A deep dot of a large matrix with few vectors is partial dots over runs of rows, and their sum.
+// RUN: hlo-opt --split-dots %s | FileCheck %s
+// RUN: hlo-opt --split-dots='pieces=4' %s | FileCheck %s --check-prefix=FOUR
+
+// 1024 x 512 elements are 8 parts of 2^16: 128 rows each.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[X:.*]] = hlo.reshape %arg0 : (tensor<2x1024xf32>) -> tensor<2x8x128xf32>
+// CHECK: %[[W:.*]] = hlo.reshape %arg1 : (tensor<1024x512xf32>) -> tensor<8x128x512xf32>
+// CHECK: %[[P:.*]] = hlo.dot_general %[[X]], %[[W]], batching_dims = [1] x [0], contracting_dims = [2] x [1] {{.*}} -> tensor<8x2x512xf32>
+// CHECK: hlo.reduce(%[[P]] init: %{{.*}}) applies hlo.add across dimensions = [0]
+// FOUR: hlo.reshape %arg1 : (tensor<1024x512xf32>) -> tensor<4x256x512xf32>
+
+// Partial sums of narrow floats are f32; they are rounded once.
+// CHECK: hlo.dot_general {{.*}} -> tensor<8x1x512xf32>
+// CHECK: hlo.convert {{.*}} -> tensor<1x512xbf16>
+
+// Contiguous along the contracted dimension: work units are blocks of results.
+// CHECK: hlo.dot_general %arg0, %arg4, contracting_dims = [1] x [1]
+// Nine vectors are work for register tiles.
+// CHECK: hlo.dot_general %arg5, %arg1, contracting_dims = [1] x [0]
+func.func @main(%x: tensor<2x1024xf32>, %w: tensor<1024x512xf32>, %y: tensor<1x1024xbf16>, %v: tensor<1024x512xbf16>, %t: tensor<512x1024xf32>, %z: tensor<9x1024xf32>) -> (tensor<2x512xf32>, tensor<1x512xbf16>, tensor<2x512xf32>, tensor<9x512xf32>) {
+  %0 = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<2x1024xf32>, tensor<1024x512xf32>) -> tensor<2x512xf32>
+  %1 = hlo.dot_general %y, %v, contracting_dims = [1] x [0] : (tensor<1x1024xbf16>, tensor<1024x512xbf16>) -> tensor<1x512xbf16>
+  %2 = hlo.dot_general %x, %t, contracting_dims = [1] x [1] : (tensor<2x1024xf32>, tensor<512x1024xf32>) -> tensor<2x512xf32>
+  %3 = hlo.dot_general %z, %w, contracting_dims = [1] x [0] : (tensor<9x1024xf32>, tensor<1024x512xf32>) -> tensor<9x512xf32>
+  return %0, %1, %2, %3 : tensor<2x512xf32>, tensor<1x512xbf16>, tensor<2x512xf32>, tensor<9x512xf32>
+}
