@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 HARNESS = Path(__file__).resolve().parent / "harness.py"
 DEFAULT_PROGRAMS = ROOT.parent / "shared" / "programs"
 MEGABYTE = 1e6
+MICRO_HEADING = "## Micro-benchmarks"
 
 _HEADING = """# Benchmarks
 Written by `make bench`. Real programs, emitted by JAX from public packages; XLA:CPU (jax 0.10.2)
@@ -61,7 +62,7 @@ def main() -> int:
     args.json.parent.mkdir(parents=True, exist_ok=True)
     args.json.write_text(json.dumps({"machine": machine(), "programs": reports}, indent=1) + "\n")
     if not args.names:
-        args.markdown.write_text(markdown(reports))
+        args.markdown.write_text(markdown(reports) + section_of(args.markdown))
     print(summary(reports))
     return 0 if all(report_matches(report) for report in reports) else 1
 
@@ -113,6 +114,18 @@ def markdown(reports: Sequence[dict[str, Any]]) -> str:
         f"{_HEADING}\nMachine: {machine()}\n\n"
         f"| {' | '.join(_COLUMNS)} |\n|{'---|' * len(_COLUMNS)}\n{rows}\n{summary(reports)}\n"
     )
+
+
+def section_of(page: Path) -> str:
+    """The section that micro.py wrote at the end of the page, to be kept; empty if there is none.
+
+    Raises:
+        OSError: the page cannot be read.
+    """
+    if not page.exists():
+        return ""
+    _, heading, section = page.read_text().partition(MICRO_HEADING)
+    return f"\n{heading}{section}" if heading else ""
 
 
 def summary(reports: Sequence[dict[str, Any]]) -> str:

@@ -146,33 +146,32 @@ def _origin(region: Region, tensor: Tensor) -> tuple[int, bool] | None:
     node = tensor.producer
     if node is None or node.name != "select":
         return None
-    inner = _without_nan(node)
-    if inner is None:
-        return None
-    base = inner.producer
+    base = node.operands[2].producer
     if base is None or base.name != "select" or not _picks(base, "EQ", 0.0):
         return None
     argument = base.operands[2]
-    return (region.arguments.index(argument), True) if argument in region.arguments else None
+    if argument not in region.arguments or not _replaces_nan(node, argument):
+        return None
+    return region.arguments.index(argument), True
 
 
-def _without_nan(node: Node) -> Tensor | None:
-    """x of select(x != x, NaN, x)."""
+def _replaces_nan(node: Node, argument: Tensor) -> bool:
+    """Whether a node is select(x != x, NaN, y), y the argument with one zero, x either of them."""
     test, replacement, value = node.operands
     constant = None if replacement.producer is None else replacement.producer
     if constant is None or constant.name != "constant":
-        return None
+        return False
     number = splat_of(constant)
     if number is None or float(number) == float(number):
-        return None
+        return False
     compare = test.producer
     if (
         compare is None
         or compare.name != "compare"
         or compare.attributes["comparison_direction"] != "NE"
     ):
-        return None
-    return value if set(compare.operands) == {value} else None
+        return False
+    return set(compare.operands) in ({value}, {argument})
 
 
 def _picks(node: Node, direction: str, number: float) -> bool:

@@ -1,0 +1,296 @@
+"""Micro-benchmarks: one operation or small fusion each, ours beside jax (and torch where it is
+installed), against the machine's own limits; writes a section of docs/benchmarks.md and JSON.
+
+python benchmarks/micro.py [PATTERN ...] [--threads=N] [--cpu-time]
+
+The runs of all sides alternate; figures are medians. `--cpu-time` binds the process to one
+processor and counts processor time, which other work on the machine changes less than wall time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import importlib.util
+import json
+import math
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+
+import numpy as np
+from micro_cases import Case, cases
+
+ROOT = Path(__file__).resolve().parent.parent
+HEADING = "## Micro-benchmarks"
+SAMPLE_SECONDS = 2e-4
+TOLERANCE = 2e-5
+
+Run = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Medians of one case, in microseconds; `torch_us` is None where torch did not run."""
+
+    group: str
+    name: str
+    ours_us: float
+    jax_us: float
+    torch_us: float | None
+    gigabytes_a_second: float | None
+    of_limit: float | None
+    error: float
+
+    @property
+    def ratio(self) -> float:
+        return self.jax_us / self.ours_us
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Measured bandwidths, GB/s: of a sum, and of a copy (bytes read and written)."""
+
+    read: float
+    copy: float
+
+
+def main() -> int:
+    args = _parser().parse_args()
+    clock = time.perf_counter
+    if args.cpu_time:
+        clock = time.process_time
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        args.threads = 1
+    import jax
+
+    chosen = [c for c in cases() if not args.patterns or _matches(c.name, args.patterns)]
+    limits = measured_limits(clock, args.threads)
+    print(f"read {limits.read:.1f} GB/s, copy {limits.copy:.1f} GB/s", flush=True)
+    figures: list[Figure] = []
+    for case in chosen:
+        figures.append(measure(case, jax, clock, args, limits))
+        print(line_of(figures[-1]), flush=True)
+    overhead = [] if args.patterns else call_overheads(clock, args.rounds)
+    for figure in overhead:
+        print(line_of(figure))
+    figures += overhead
+    if args.patterns:
+        return 0
+    args.json.parent.mkdir(parents=True, exist_ok=True)
+    record = {"limits": asdict(limits), "figures": [asdict(figure) for figure in figures]}
+    args.json.write_text(json.dumps(record, indent=1) + "\n")
+    write_section(args.markdown, section(figures, limits, cpu_time=args.cpu_time))
+    return 0
+
+
+def measure(case: Case, jax: Any, clock: Callable[[], float], args: Any, limits: Limits) -> Figure:
+    """Compiles a case for every side, compares the results, and times them."""
+    from hlo.driver.compile import compile as compile_program
+
+    arguments = case.arguments()
+    jitted = jax.jit(lambda *a: case.function(jax, *a))
+    lowered = jitted.lower(*arguments)
+    compiled = compile_program(lowered.as_text(), threads=args.threads)
+    executable, on_device = lowered.compile(), [jax.device_put(a) for a in arguments]
+    expected = jax.tree.leaves(executable(*on_device))
+    found = compiled(*arguments)
+    error = max(_error(f, np.asarray(e)) for f, e in zip(found, expected, strict=True))
+    if not error <= TOLERANCE:
+        print(f"{case.name}: results differ from jax's by {error:.2g}", file=sys.stderr)
+    runs: list[Run] = [
+        lambda: compiled(*arguments),
+        lambda: jax.block_until_ready(executable(*on_device)),
+    ]
+    if (torch_run := _torch_run(case, arguments, args.threads)) is not None:
+        runs.append(torch_run)
+    seconds = time_in_turn(runs, clock, args.rounds)
+    rate = case.moved / seconds[0] / 1e9
+    limit = limits.read if case.moved < 2 * sum(a.nbytes for a in arguments) else limits.copy
+    return Figure(
+        case.group,
+        case.name,
+        1e6 * seconds[0],
+        1e6 * seconds[1],
+        1e6 * seconds[2] if len(seconds) > 2 else None,
+        rate if case.bandwidth else None,
+        rate / limit if case.bandwidth and case.moved >= 1 << 26 else None,
+        error,
+    )
+
+
+def time_in_turn(runs: Sequence[Run], clock: Callable[[], float], rounds: int) -> list[float]:
+    """Median seconds of each run, the runs alternating; short ones are repeated within a sample."""
+    repeats: list[int] = []
+    for run in runs:
+        for _ in range(3):
+            run()
+        start = time.perf_counter()
+        run()
+        once = max(time.perf_counter() - start, 1e-7)
+        repeats.append(max(1, round(SAMPLE_SECONDS / once)))
+    samples: list[list[float]] = [[] for _ in runs]
+    for _ in range(rounds):
+        for run, count, times in zip(runs, repeats, samples, strict=True):
+            start = clock()
+            for _ in range(count):
+                run()
+            times.append((clock() - start) / count)
+    return [statistics.median(times) for times in samples]
+
+
+def measured_limits(clock: Callable[[], float], threads: int) -> Limits:
+    """What this machine's memory gives our own kernels' simplest forms and NumPy's, the better."""
+    from hlo.driver.compile import compile as compile_program
+
+    n = 1 << 25
+    x, out = np.ones(n, np.float32), np.empty(n, np.float32)
+    programs = [
+        compile_program(text.replace("N", str(n)), threads=threads)
+        for text in (_SUM_PROGRAM, _COPY_PROGRAM)
+    ]
+    runs: list[Run] = [
+        lambda: programs[0](x),
+        lambda: programs[1](x),
+        x.sum,
+        lambda: np.copyto(out, x),
+    ]
+    read, copy, numpy_read, numpy_copy = time_in_turn(runs, clock, 9)
+    return Limits(read=4e-9 * n / min(read, numpy_read), copy=8e-9 * n / min(copy, numpy_copy))
+
+
+_SUM_PROGRAM = """func.func @main(%x: tensor<Nxf32>) -> tensor<f32> {
+  %0 = stablehlo.constant dense<0.0> : tensor<f32>
+  %1 = stablehlo.reduce(%x init: %0) applies stablehlo.add across dimensions = [0] : (tensor<Nxf32>, tensor<f32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}"""  # noqa: E501
+_COPY_PROGRAM = """func.func @main(%x: tensor<Nxf32>) -> tensor<Nxf32> {
+  %0 = stablehlo.negate %x : tensor<Nxf32>
+  return %0 : tensor<Nxf32>
+}"""
+
+
+def call_overheads(clock: Callable[[], float], rounds: int) -> list[Figure]:
+    """Calls of jitted functions on tiny arrays, through the public faces of both."""
+    import jax
+
+    import hlo
+
+    def add(x: Any) -> Any:
+        return x + 1
+
+    def add_many(*xs: Any) -> Any:
+        return [x + 1 for x in xs]
+
+    figures: list[Figure] = []
+    x = np.ones(8, np.float32)
+    for name, function, count in (("1 array", add, 1), ("10 arrays", add_many, 10)):
+        ours, theirs = hlo.jit(function), jax.jit(function)
+        xs, ys = [x] * count, [jax.device_put(x)] * count
+        runs: list[Run] = [
+            lambda ours=ours, xs=xs: ours(*xs),
+            lambda theirs=theirs, ys=ys: jax.block_until_ready(theirs(*ys)),
+        ]
+        own, peer = time_in_turn(runs, clock, 10 * rounds)
+        figures.append(
+            Figure(
+                "call overhead", f"x + 1, {name} of 8", 1e6 * own, 1e6 * peer, None, None, None, 0
+            )
+        )
+    return figures
+
+
+def _torch_run(case: Case, arguments: Sequence[Any], threads: int) -> Run | None:
+    """The case in eager torch, if that is installed and has the operation."""
+    if case.torch is None or importlib.util.find_spec("torch") is None:
+        return None
+    torch: Any = importlib.import_module("torch")
+    if threads:
+        torch.set_num_threads(threads)
+    tensors = [torch.from_numpy(a) for a in arguments]
+    function = case.torch
+    return lambda: function(torch, *tensors)
+
+
+def _error(found: Any, expected: Any) -> float:
+    """Largest difference, relative to the largest magnitude, NaN where only one side has it."""
+    if found.size == 0 or found.dtype.kind in "iub":
+        return float(np.any(found != expected))
+    left, right = found.astype(np.float64), expected.astype(np.float64)
+    scale = float(np.max(np.abs(right), initial=1e-30))
+    narrow = 2**-8 if found.dtype.itemsize == 2 else 1.0  # a last bit is allowed
+    return float(np.max(np.abs(left - right))) / scale * (narrow if narrow < 1 else 1)
+
+
+def line_of(figure: Figure) -> str:
+    """One line for the terminal."""
+    rate = "" if figure.gigabytes_a_second is None else f"{figure.gigabytes_a_second:7.1f} GB/s"
+    part = "" if figure.of_limit is None else f" {100 * figure.of_limit:4.0f}%"
+    torch = "" if figure.torch_us is None else f" torch {figure.torch_us / figure.ours_us:6.2f}"
+    return (
+        f"{figure.name:40} {figure.ours_us:11.1f} us  jax {figure.jax_us:11.1f} us "
+        f"x {figure.ratio:7.2f}{torch} {rate}{part}"
+    )
+
+
+def section(figures: Sequence[Figure], limits: Limits, *, cpu_time: bool) -> str:
+    """The section of docs/benchmarks.md."""
+    counted = "processor time of one thread" if cpu_time else "wall time of all threads"
+    mean = math.exp(statistics.mean(math.log(figure.ratio) for figure in figures))
+    behind = [figure.name for figure in figures if figure.ratio < 1]
+    lines = [
+        HEADING,
+        "Written by `benchmarks/micro.py`: one operation or a small fusion each, f32 unless said, "
+        f"runs alternating, medians, {counted}. x is the peer's time / ours. Limit is the share of",
+        f"the bandwidth measured in the same run for a sum ({limits.read:.1f} GB/s) or a copy "
+        f"({limits.copy:.1f} GB/s), for what does not fit in the caches.",
+        "",
+        f"Geometric mean of jax's time / ours: {mean:.2f}. Behind jax: "
+        f"{', '.join(behind) if behind else 'nowhere'}.",
+        "",
+        "| case | ours us | jax us | x jax | x torch | GB/s | limit |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for figure in figures:
+        torch = "" if figure.torch_us is None else f"{figure.torch_us / figure.ours_us:.2f}"
+        rate = "" if figure.gigabytes_a_second is None else f"{figure.gigabytes_a_second:.1f}"
+        part = "" if figure.of_limit is None else f"{100 * figure.of_limit:.0f}%"
+        lines.append(
+            f"| {figure.name} | {figure.ours_us:.3g} | {figure.jax_us:.3g} | {figure.ratio:.2f} "
+            f"| {torch} | {rate} | {part} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def write_section(page: Path, text: str) -> None:
+    """Puts the section at the end of the page, in place of the one there."""
+    before = page.read_text().partition(HEADING)[0] if page.exists() else ""
+    page.write_text(f"{before.rstrip()}\n\n{text}")
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatch(name, f"*{pattern}*") for pattern in patterns)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument(
+        "patterns", nargs="*", help="names of cases, by shell patterns; all if none"
+    )
+    parser.add_argument("--threads", type=int, default=0, help="0 for all processors")
+    parser.add_argument("--rounds", type=int, default=15, help="samples of each side")
+    parser.add_argument("--cpu-time", action="store_true", help="one processor, processor time")
+    parser.add_argument("--json", type=Path, default=ROOT / "out" / "micro.json")
+    parser.add_argument("--markdown", type=Path, default=ROOT / "docs" / "benchmarks.md")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
