@@ -197,6 +197,14 @@ class Builder:
         with self.width(0):
             return self.constant(value, "index")
 
+    def stack_buffer(self, elements: int, scalar: str) -> str:
+        """A buffer on the stack, aligned for vectors, made at the kernel's entry."""
+        name = self.fresh()
+        self._constants.append(
+            f"  {name} = memref.alloca() {{alignment = 64}} : memref<{elements}x{scalar}>"
+        )
+        return name
+
     def splat(self, scalar_name: str, scalar_type: str) -> str:
         """A scalar SSA value in every lane of the current width."""
         if not self.lanes:

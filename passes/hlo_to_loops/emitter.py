@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from hlo.diagnostics import UnsupportedError
 from hlo.passes.hlo_to_loops import elementwise
@@ -22,6 +22,7 @@ from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
 
 INDEX_BITS = 64
+LINE_BYTES = 64  # of a cache line
 
 
 class NotVectorizableError(Exception):
@@ -44,6 +45,14 @@ class Buffer:
 Elemental = Callable[["Emitter", Node, int, Position], Value]
 
 
+class StridedSource(Protocol):
+    """Gives vectors of loads with a lane stride by other means than gathers."""
+
+    def load(self, em: Emitter, buffer: Buffer, offset: Affine) -> Value | None:
+        """The lanes at `offset`; None where it has none."""
+        ...
+
+
 class Emitter:
     """The state of one kernel's emission.
 
@@ -64,6 +73,12 @@ class Emitter:
         self.mask: str | None = None
         self.gathers = False
         self.row_lanes = 0
+        # While tiles are computed: where their strided loads come from.
+        self.tile: StridedSource | None = None
+        # If a list: where loads with a lane stride other than 1 are, which are then not emitted.
+        self.strided: list[Affine] | None = None
+        # Outputs that begin at a cache line and are written past the caches.
+        self.streams: frozenset[Buffer] = frozenset()
         # Offsets at which each buffer was read; what was read before a loop counts as well.
         self.loaded: dict[Buffer, set[Affine]] = {}
         # The region whose loads may follow stores of the same row, and what was loaded in it.
@@ -290,6 +305,11 @@ class Emitter:
             return self._load_scalar(buffer, offset)
         if stride == 1:
             return self._load_contiguous(buffer, offset)
+        if self.strided is not None:
+            self.strided.append(offset)
+            return elementwise.constant(b, buffer.type, 0)
+        if self.tile is not None and (row := self.tile.load(self, buffer, offset)) is not None:
+            return row
         if not self.gathers:
             raise NotVectorizableError("a load is not contiguous in the lanes")
         raws: list[str] = []
@@ -368,12 +388,23 @@ class Emitter:
                 mask = b.op(f"vector.interleave {mask}, {mask} : {b.type_of('i1')} -> {bits}")
         base = self.index(offset * parts)
         if mask is None:
-            b.effect(f"vector.store {raw}, {buffer.name}[{base}] : {buffer.memref}, {vector}")
+            how = self._streaming(buffer, offset)
+            b.effect(f"vector.store {raw}, {buffer.name}[{base}]{how} : {buffer.memref}, {vector}")
         else:
             b.effect(
                 f"vector.maskedstore {buffer.name}[{base}], {mask}, {raw} : "
                 f"{buffer.memref}, {bits}, {vector}"
             )
+
+    def _streaming(self, buffer: Buffer, offset: Affine) -> str:
+        """Attributes of a store of whole vectors: past the caches where it may be."""
+        size = buffer.type.memory_bytes
+        width = self.b.lanes * size
+        # The lane variable is a multiple of the lanes in loops over whole vectors.
+        others = [offset.constant, *(c for name, c in offset.terms if name != self.lane)]
+        if buffer not in self.streams or any(c * size % width for c in others):
+            return ""
+        return f" {{alignment = {min(width, LINE_BYTES)} : i64, nontemporal = true}}"
 
     # -- regions of scalars ------------------------------------------------------------------------
     def apply(self, region: Region, arguments: Sequence[Value]) -> list[Value]:

@@ -9,8 +9,9 @@ from hlo.passes.hlo_to_loops.contraction_kernel import emit_contraction
 from hlo.passes.hlo_to_loops.cumulative_kernel import emit_cumulative
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.library_kernels import LIBRARY_EMITTERS
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel, emit_loop_kernel
+from hlo.passes.hlo_to_loops.loop_kernel import Kernel, Width, at_best_width, emit_elements
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import emit_matrix_vector
+from hlo.passes.hlo_to_loops.tiled_kernel import emit_tiled
 from hlo.passes.hlo_to_loops.update_kernels import (
     emit_dynamic_update_slice,
     emit_scatter,
@@ -25,7 +26,13 @@ def emit_kernel(region: Region) -> Kernel:
     """The kernel of a region: by its root, or as a loop nest over the elements of its results."""
     root = region.results[0].producer if region.results else None
     kernel = None if root is None else _special(region, root)
-    return replace(kernel or emit_loop_kernel(region), work=work_of(region))
+    if kernel is None:
+        kernel = at_best_width(region, lambda width: _loops(region, width), tiles=True)
+    return replace(kernel, work=work_of(region))
+
+
+def _loops(region: Region, width: Width) -> Kernel:
+    return emit_tiled(region, width) if width.tiled else emit_elements(region, width)
 
 
 def _special(region: Region, root: Node) -> Kernel | None:

@@ -11,6 +11,7 @@ from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Region, Tensor
+from hlo.passes.hlo_to_loops.streaming import emit_streaming
 from hlo.passes.hlo_to_loops.work import work_of
 
 BLOCK = 4096  # elements of the innermost loop that one work unit takes at the most
@@ -73,34 +74,38 @@ def function_text(builder: Builder, inputs: Sequence[Buffer], outputs: Sequence[
 
 @dataclass(frozen=True)
 class Width:
-    """One way to emit a kernel: vector lanes, strided loads as gathers, lanes of scalar folds."""
+    """One way to emit a kernel: vector lanes, strided loads as gathers, lanes of scalar folds, and
+    strided loads by tiles.
+    """
 
     lanes: int = 0
     gathers: bool = False
     row_lanes: int = 0
+    tiled: bool = False
 
 
 Emit = Callable[[Width], Kernel]
 
 
-def at_best_width(region: Region, emit: Emit) -> Kernel:
-    """Emits with the widest vectors that the region's index maps allow."""
+def at_best_width(region: Region, emit: Emit, *, tiles: bool = False) -> Kernel:
+    """Emits with the widest vectors that the region's index maps allow.
+
+    Args:
+        tiles: whether `emit` knows tiles.
+    """
     widest = max((t.type.part_type.bits for t in _all_tensors(region)), default=32)
     lanes = VECTOR_BITS // max(widest, 32)
     widths = [Width(lanes, row_lanes=lanes), Width(0, row_lanes=lanes)]
     if not has_fold(region):
         widths.insert(1, Width(lanes, gathers=True))
+        if tiles:
+            widths.insert(1, Width(lanes, gathers=True, tiled=True))
     for width in widths:
         try:
             return emit(width)
         except NotVectorizableError:
             continue
     return emit(Width())
-
-
-def emit_loop_kernel(region: Region) -> Kernel:
-    """A kernel that computes a region's results, all of one element count, element by element."""
-    return at_best_width(region, lambda width: _emit(region, width))
 
 
 def _all_tensors(region: Region) -> list[Tensor]:
@@ -130,7 +135,12 @@ def emitter_for(builder: Builder, inputs: Mapping[Tensor, Buffer], width: Width)
     return em
 
 
-def _emit(region: Region, width: Width) -> Kernel:
+def emit_elements(region: Region, width: Width) -> Kernel:
+    """A kernel that computes a region's results, all of one element count, element by element.
+
+    Raises:
+        NotVectorizableError: the index maps do not allow that width.
+    """
     inputs, outputs = argument_buffers(region)
     size = region.results[0].size
     builder = Builder()
@@ -148,7 +158,7 @@ def _emit(region: Region, width: Width) -> Kernel:
             em.store(value, buffer, offset)
 
     if size:
-        nest.emit(em, lanes, body)
+        emit_streaming(em, list(inputs.values()), outputs, lambda: nest.emit(em, lanes, body))
     return Kernel(
         function_text(builder, list(inputs.values()), outputs),
         nest.units if size else 0,

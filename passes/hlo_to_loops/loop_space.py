@@ -8,6 +8,7 @@ cuts where it must.
 from __future__ import annotations
 
 from hlo.passes.hlo_to_loops.affine import suffix_products
+from hlo.passes.hlo_to_loops.elementwise import EMITTERS
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 
 _KEEPS_ORDER = frozenset({"reshape", "copy", "optimization_barrier"})
@@ -37,7 +38,7 @@ def _cuts_of(node: Node, tensor: Tensor, memo: dict[Tensor, frozenset[int]]) -> 
         strides = suffix_products(tensor.shape)
         d = node.attributes["iota_dimension"]
         return {strides[d], strides[d] * tensor.shape[d]}
-    if all(o.shape == tensor.shape or not o.shape for o in node.operands) and not node.regions:
+    if node.name in EMITTERS and all(o.shape in (tensor.shape, ()) for o in node.operands):
         return {c for o in node.operands if o.shape == tensor.shape for c in required_cuts(o, memo)}
     if node.name == "transpose":
         return _mapped_cuts(node, node.attributes["permutation"], _transpose_joins(node), memo)

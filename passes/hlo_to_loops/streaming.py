@@ -1,0 +1,53 @@
+"""Results too large for the caches are written past them.
+
+An ordinary store reads the line it writes to. Where a result will have left the caches before it is
+read, non-temporal stores of whole lines save that and leave the caches to what is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hlo.passes.hlo_to_loops.emitter import LINE_BYTES, Buffer, Emitter
+
+# About half the last-level cache of the machines this is for; smaller results are often found there
+# by whoever reads them, and then non-temporal stores cost three times as much.
+STREAM_BYTES = 16 << 20
+
+
+def emit_streaming(
+    em: Emitter, inputs: Sequence[Buffer], outputs: Sequence[Buffer], emit: Callable[[], None]
+) -> None:
+    """Emits a kernel's loops, twice if the outputs are large: past the caches, and plainly.
+
+    The first is for outputs that start at a line and overwrite no input: only the caller's own
+    arrays may be placed otherwise, and what is overwritten has been read into the caches already.
+    """
+    if sum(o.elements * o.type.memory_bytes for o in outputs) < STREAM_BYTES:
+        emit()
+        return
+    b = em.b
+    addresses = {
+        buffer: b.op(
+            f"memref.extract_aligned_pointer_as_index {buffer.name} : {buffer.memref} -> index"
+        )
+        for buffer in (*inputs, *outputs)
+    }
+    held = b.constant(True, "i1")
+    for output in outputs:
+        low = b.op(f"arith.andi {addresses[output]}, {b.index(LINE_BYTES - 1)} : index")
+        checks = [b.op(f"arith.cmpi eq, {low}, {b.index(0)} : index")]
+        checks += [
+            b.op(f"arith.cmpi ne, {addresses[output]}, {addresses[source]} : index")
+            for source in inputs
+        ]
+        for check in checks:
+            held = b.op(f"arith.andi {held}, {check} : i1")
+    em.streams = frozenset(outputs)
+    with b.when(held):
+        emit()
+        # Such stores are not ordered with those that tell other threads that this one is done.
+        b.effect("llvm.fence seq_cst")
+    em.streams = frozenset()
+    with b.when(b.op(f"arith.xori {held}, {b.constant(True, 'i1')} : i1")):
+        emit()

@@ -1,0 +1,315 @@
+"""A loop nest in square tiles, for regions that read along another dimension than they write.
+
+A transposed load walks rows of the input where the output's row runs down a column. The loop along
+which such loads are contiguous is taken in tiles together with the innermost one: the vectors of a
+tile are loaded along the input, transposed in registers, and left in a small buffer on the stack,
+from which the rows of the tile are then computed as those of any other kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from hlo.passes.hlo_to_loops import elementwise
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
+from hlo.passes.hlo_to_loops.builder import Builder, Value
+from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizableError
+from hlo.passes.hlo_to_loops.graph import Region
+from hlo.passes.hlo_to_loops.loop_kernel import (
+    Kernel,
+    Width,
+    argument_buffers,
+    emitter_for,
+    function_text,
+    lanes_for,
+)
+from hlo.passes.hlo_to_loops.streaming import emit_streaming
+
+ACROSS_TILES = 4  # tiles of one block along the transposed loads: whole cache lines of narrow types
+ALONG = 512  # elements of one block along the output
+
+
+def emit_tiled(region: Region, width: Width) -> Kernel:
+    """The kernel of a region without folds.
+
+    Raises:
+        NotVectorizableError: no loop makes the strided loads contiguous.
+    """
+    inputs, outputs = argument_buffers(region)
+    builder = Builder()
+    em = emitter_for(builder, inputs, width)
+    size = region.results[0].size
+    extents = merge_cuts({cut for root in region.results for cut in em.cuts(root)}, size)
+    lanes = lanes_for(width, extents)
+    nest = _Nest(tuple(extents), _across(region, extents, lanes), lanes)
+    written: set[Affine] = set()
+
+    def body(offset: Affine) -> None:
+        values = [em.element(root, Position.of_offset(offset)) for root in region.results]
+        written.add(offset)
+        for value, buffer in zip(values, outputs, strict=True):
+            em.store(value, buffer, offset)
+
+    emit_streaming(em, list(inputs.values()), outputs, lambda: nest.emit(em, body))
+    return Kernel(
+        function_text(builder, list(inputs.values()), outputs),
+        nest.units,
+        tuple(buffer.memref for buffer in inputs.values()),
+        tuple(buffer.memref for buffer in outputs),
+        in_place=tuple(
+            i for i, b in enumerate(inputs.values()) if em.loaded.get(b, set()) <= written
+        ),
+    )
+
+
+def _across(region: Region, extents: Sequence[int], lanes: int) -> int:
+    """The loop, not the innermost, along which most of the strided loads are contiguous."""
+    inputs, _ = argument_buffers(region)
+    builder = Builder()
+    em = emitter_for(builder, inputs, Width(lanes, gathers=True))
+    em.strided = []
+    with ExitStack() as stack:
+        names: list[str] = []
+        offset = ZERO
+        for extent, stride in zip(extents, suffix_products(extents), strict=True):
+            bounds = (builder.index(0), builder.index(extent), builder.index(1))
+            loop = stack.enter_context(builder.loop(*bounds))
+            names.append(loop.iv)
+            offset = offset + em.variable(loop.iv, extent) * stride
+        with em.vector(names[-1], lanes):
+            for root in region.results:
+                em.element(root, Position.of_offset(offset))
+    counts = [sum(read.coefficient(name) == 1 for read in em.strided) for name in names[:-1]]
+    best = max(range(len(counts)), key=lambda d: counts[d], default=0)
+    # A tile costs as much as gathers when it is mostly empty.
+    if not counts or not counts[best] or extents[best] < max(4, lanes // 2):
+        raise NotVectorizableError("no loop makes the strided loads contiguous")
+    return best
+
+
+@dataclass(frozen=True)
+class _Nest:
+    """Loops: all but `across` and the innermost, then blocks of both, then tiles.
+
+    Attributes:
+        extents: of the row-major space, outermost first.
+        across: the loop along which strided loads are contiguous.
+        lanes: vector width, and rows of a tile.
+    """
+
+    extents: tuple[int, ...]
+    across: int
+    lanes: int
+
+    @property
+    def outer(self) -> tuple[int, ...]:
+        return tuple(d for d in range(len(self.extents) - 1) if d != self.across)
+
+    @property
+    def blocks(self) -> tuple[int, int]:
+        """How many blocks there are of the loop across and of the innermost."""
+        across = self.lanes * ACROSS_TILES
+        return -(-self.extents[self.across] // across), -(-self.extents[-1] // ALONG)
+
+    @property
+    def units(self) -> int:
+        return math.prod(self.extents[d] for d in self.outer) * math.prod(self.blocks)
+
+    def emit(self, em: Emitter, body: Callable[[Affine], None]) -> None:
+        b, strides = em.b, suffix_products(self.extents)
+        with b.loop("%begin", "%end", b.index(1)) as loop:
+            unit = em.variable(loop.iv, self.units) if self.units > 1 else ZERO
+            sizes = (*(self.extents[d] for d in self.outer), *self.blocks)
+            *leading, across, along = em.dims(Position.of_offset(unit), sizes)
+            base = ZERO
+            for index, d in zip(leading, self.outer, strict=True):
+                base = base + index * strides[d]
+
+            def tile(first: _Range, second: _Range) -> None:
+                _emit_tile(em, self, base, first, second, body)
+
+            def row(second: _Range) -> None:
+                block = self.lanes * ACROSS_TILES
+                _ranges(em, across, block, self.extents[self.across], self.lanes,
+                        lambda first: tile(first, second))  # fmt: skip
+
+            _ranges(em, along, ALONG, self.extents[-1], self.lanes, row)
+
+
+@dataclass(frozen=True)
+class _Range:
+    """`count` steps from the SSA index `start`; `count` is less than the lanes in the rest only."""
+
+    start: str
+    count: int
+
+
+def _ranges(
+    em: Emitter, block: Affine, size: int, extent: int, lanes: int, emit: Callable[[_Range], None]
+) -> None:
+    """Steps of `lanes` in block number `block` of `size`, and what is left of the extent."""
+    b = em.b
+    whole = extent // lanes * lanes
+    end = b.index(whole)
+    start = em.index(block * size)
+    if extent > size:
+        stop = b.op(f"arith.addi {start}, {b.index(size)} : index")
+        end = b.op(f"arith.minsi {stop}, {end} : index")
+    if whole:
+        with b.loop(start, end, b.index(lanes)) as loop:
+            em.variable(loop.iv, extent)
+            emit(_Range(loop.iv, lanes))
+    if whole == extent:
+        return
+    last = b.op(f"arith.cmpi eq, {em.index(block)}, {b.index((extent - 1) // size)} : index")
+    with b.when(last):
+        name = b.load(f"arith.addi {b.index(whole)}, {b.index(0)} : index")
+        em.variable(name, extent)
+        emit(_Range(name, extent - whole))
+
+
+def _emit_tile(
+    em: Emitter,
+    nest: _Nest,
+    base: Affine,
+    across: _Range,
+    along: _Range,
+    body: Callable[[Affine], None],
+) -> None:
+    b, lanes = em.b, nest.lanes
+    stride = suffix_products(nest.extents)[nest.across]
+    level = b.level
+    mask = None
+    if along.count < lanes:
+        mask = b.op(f"vector.constant_mask [{along.count}] : vector<{lanes}xi1>")
+    with b.loop(b.index(0), b.index(across.count), b.index(1)) as loop:
+        row = b.op(f"arith.addi {across.start}, {loop.iv} : index")
+        at = base + em.variable(row, nest.extents[nest.across]) * stride
+        em.variable(loop.iv, lanes)
+        if along.count == 1:
+            # One element needs no mask (and LLVM 22 loses a masked copy of one 16-bit lane).
+            body(at + Affine.variable(along.start))
+            return
+        if across.count > 1:  # one row alone is gathered
+            em.tile = Tile(level, row, loop.iv, lanes, across, along, mask)
+        with em.vector(along.start, lanes, mask):
+            body(at + Affine.variable(along.start))
+        em.tile = None
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The tile that is being computed.
+
+    Attributes:
+        level: the region around the loop over its rows.
+        row: the index of the current row in the loop across.
+        step: the same, counted from the tile's first row.
+        lanes: of its vectors.
+        across, along: what the tile covers.
+        mask: of the lanes that it covers, None if all.
+    """
+
+    level: int
+    row: str
+    step: str
+    lanes: int
+    across: _Range
+    along: _Range
+    mask: str | None
+
+    def load(self, em: Emitter, buffer: Buffer, offset: Affine) -> Value | None:
+        """The current row's vector of a load that is contiguous down the tile; None for others."""
+        b = em.b
+        stride = offset.coefficient(self.along.start)
+        rest = offset + Affine.variable(self.row) * -1 + Affine.variable(self.along.start) * -stride
+        if (
+            offset.coefficient(self.row) != 1
+            or em.mask != self.mask
+            or em.lane != self.along.start
+            or not b.can_hoist_to(self.level)
+            or not all(b.is_visible(name, self.level) for name, _ in rest.terms)
+            or buffer.type.memory_bytes > 8
+        ):
+            return None
+        memory = (
+            buffer.type.memory if buffer.type.parts == 1 else f"i{8 * buffer.type.memory_bytes}"
+        )
+        key = ("tile", buffer, rest, stride)
+        scratch = b.recall(key)
+        if scratch is None:
+            with b.at_level(self.level), em.scalar():
+                scratch = self._transpose(em, buffer, rest, stride, memory)
+                b.remember(key, scratch)
+        lanes = b.lanes
+        with b.width(0):
+            at = b.op(f"arith.muli {self.step}, {b.index(lanes)} : index")
+        vector = f"vector<{lanes}x{memory}>"
+        raw = b.load(f"vector.load {scratch}[{at}] : memref<{lanes * lanes}x{memory}>, {vector}")
+        if buffer.type.parts == 1:
+            return elementwise.unpack(b, buffer.type, [raw])
+        return _pairs(em, buffer, raw, vector)
+
+    def _transpose(
+        self, em: Emitter, buffer: Buffer, rest: Affine, stride: int, memory: str
+    ) -> str:
+        """Transposes the tile into a buffer of its own; its name."""
+        b, lanes = em.b, self.lanes
+        vector, parts = f"vector<{lanes}x{memory}>", buffer.type.parts
+        loaded = f"vector<{lanes * parts}x{buffer.type.memory}>"
+        rows: list[str] = []
+        for i in range(self.along.count):
+            at = em.index(
+                (rest + Affine.variable(self.along.start) * stride
+                 + Affine.variable(self.across.start) + i * stride) * parts
+            )  # fmt: skip
+            if self.across.count == lanes:
+                raw = b.load(f"vector.load {buffer.name}[{at}] : {buffer.memref}, {loaded}")
+            else:
+                bits = f"vector<{lanes * parts}xi1>"
+                mask = b.op(f"vector.constant_mask [{self.across.count * parts}] : {bits}")
+                with b.width(lanes * parts):
+                    zero = b.constant(0, buffer.type.memory)
+                raw = b.load(
+                    f"vector.maskedload {buffer.name}[{at}], {mask}, {zero} : {buffer.memref}, "
+                    f"{bits}, {loaded} into {loaded}"
+                )
+            if parts == 2:
+                raw = b.op(f"vector.bitcast {raw} : {loaded} to {vector}")
+            rows.append(raw)
+        with b.width(lanes):
+            rows += [b.constant(0, memory)] * (lanes - len(rows))
+        scratch = b.stack_buffer(lanes * lanes, memory)
+        for i, row in enumerate(_transposed(b, rows, vector)[: self.across.count]):
+            b.effect(
+                f"vector.store {row}, {scratch}[{b.index(i * lanes)}] : "
+                f"memref<{lanes * lanes}x{memory}>, {vector}"
+            )
+        return scratch
+
+
+def _transposed(b: Builder, rows: list[str], vector: str) -> list[str]:
+    """Transposes n vectors of n lanes by log2(n) perfect shuffles of pairs."""
+    n = len(rows)
+    low = ", ".join(f"{i}, {n + i}" for i in range(n // 2))
+    high = ", ".join(f"{i}, {n + i}" for i in range(n // 2, n))
+    for _ in range(n.bit_length() - 1):
+        rows = [
+            b.op(f"vector.shuffle {rows[r]}, {rows[r + n // 2]} [{lanes}] : {vector}, {vector}")
+            for r in range(n // 2)
+            for lanes in (low, high)
+        ]
+    return rows
+
+
+def _pairs(em: Emitter, buffer: Buffer, raw: str, vector: str) -> Value:
+    """Complex lanes from lanes of as many bits."""
+    b, memory = em.b, buffer.type.memory
+    both = f"vector<{2 * b.lanes}x{memory}>"
+    cast = b.op(f"vector.bitcast {raw} : {vector} to {both}")
+    pair = b.fresh()
+    b.effect(f"{pair}:2 = vector.deinterleave {cast} : {both} -> {b.type_of(memory)}")
+    return elementwise.unpack(b, buffer.type, [f"{pair}#0", f"{pair}#1"])
