@@ -46,11 +46,12 @@ class Block:
 
 @dataclass
 class Bufferizer:
-    """Emits a host program into `text`, kernels into `table`."""
+    """Emits a host program into `text`, kernels into `table`, each made by `emit`."""
 
     text: HostText
     table: KernelTable
     constant: Callable[[Node], Storage]
+    emit: Callable[[Region], Kernel] = emit_kernel
     copies: list[str] = field(default_factory=list[str])
     _storages: dict[Tensor, Storage] = field(default_factory=dict[Tensor, Storage])
     # Constants filled in by code, in each open block: they exist only there.
@@ -161,7 +162,7 @@ class Bufferizer:
 
     def _fill_into(self, node: Node, storage: Storage) -> None:
         region = Region(nodes=[node], results=list(node.results))
-        name = self.table.add(structural_key(region), "fill", lambda: emit_kernel(region))
+        name = self.table.add(structural_key(region), "fill", lambda: self.emit(region))
         if storage.elements:
             self.text.call(name, [storage])
 
@@ -227,7 +228,7 @@ class Bufferizer:
         """A kernel call: the node's region (or the node itself), emitted once for all alike."""
         region, inputs = kernel_region(node)
         key = structural_key(region)
-        name = self.table.add(key, label_of(node), lambda: emit_kernel(region))
+        name = self.table.add(key, label_of(node), lambda: self.emit(region))
         kernel = self.table.kernels[name]
         sources = [self.storage(t) for t in inputs]
         if kernel.updates is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,8 @@ from hlo.diagnostics import UnsupportedError
 from hlo.passes.hlo_to_host.bufferize import Bufferizer
 from hlo.passes.hlo_to_host.host_text import HostText, Storage
 from hlo.passes.hlo_to_host.kernel_table import KernelTable
-from hlo.passes.hlo_to_loops.graph import Node, region_of
+from hlo.passes.hlo_to_loops.graph import Node, Region, region_of
+from hlo.passes.hlo_to_loops.kernels import emit_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 
 WORK_PER_PIECE = 32768  # element operations worth sending to another thread
@@ -42,13 +43,18 @@ class HostProgram:
     copies: list[str] = field(default_factory=list[str])
 
 
-def hlo_to_host(module: ir.Module, donated: Sequence[int] = ()) -> HostProgram:
+def hlo_to_host(
+    module: ir.Module,
+    donated: Sequence[int] = (),
+    emit: Callable[[Region], Kernel] = emit_kernel,
+) -> HostProgram:
     """Bufferizes the entry `@main` of a legalized module.
 
     Args:
         module: one function `main`, in the core op set, static shapes.
         donated: arguments whose memory the program may overwrite, besides those marked
             `tf.aliasing_output` or `jax.buffer_donor`.
+        emit: makes the kernel of a region, for the target.
     """
     function = entry_of(module)
     region = region_of(function.regions[0].blocks[0])
@@ -70,7 +76,7 @@ def hlo_to_host(module: ir.Module, donated: Sequence[int] = ()) -> HostProgram:
         return storages[-1]
 
     text, table = HostText(), KernelTable()
-    bufferizer = Bufferizer(text, table, constant)
+    bufferizer = Bufferizer(text, table, constant, emit)
     bufferizer.entry(region, arguments, results)
     parameters = [f"{s.name}: {s.memref}" for s in arguments]
     parameters += [f"%res{i}: {s.memref}" for i, s in enumerate(results)]

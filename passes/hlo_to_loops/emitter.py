@@ -63,6 +63,7 @@ class Emitter:
         mask: in vector mode, the SSA i1 vector of lanes that may be loaded; None if all.
         gathers: whether loads with a lane stride other than 1 may be emitted as vector gathers.
         row_lanes: vector width for reductions met in scalar code; 0 keeps them scalar.
+        share_fold: computes a `Fold` in another way than loops; gives None where it cannot.
     """
 
     def __init__(self, builder: Builder, buffers: Mapping[Tensor, Buffer]) -> None:
@@ -79,6 +80,7 @@ class Emitter:
         self.strided: list[Affine] | None = None
         # Outputs that begin at a cache line and are written past the caches.
         self.streams: frozenset[Buffer] = frozenset()
+        self.share_fold: Callable[[Any], list[Value] | None] | None = None
         # Offsets at which each buffer was read; what was read before a loop counts as well.
         self.loaded: dict[Buffer, set[Affine]] = {}
         # The region whose loads may follow stores of the same row, and what was loaded in it.

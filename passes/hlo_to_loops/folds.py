@@ -44,6 +44,8 @@ def fold(em: Emitter, work: Fold) -> list[Value]:
     """Emits the fold; in scalar code with `em.row_lanes`, lanes of the innermost loop apart."""
     if math.prod(work.extents) == 0:
         return list(work.initial)
+    if em.share_fold is not None and (done := em.share_fold(work)) is not None:
+        return done
     inner = work.extents[-1] if work.extents else 1
     lanes = _lanes_for(em, work, inner)
     if lanes:

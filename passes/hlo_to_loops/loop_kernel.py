@@ -185,11 +185,11 @@ def _read_before_written(em: Emitter, nest: Nest, buffer: Buffer, written: set[A
     if ahead & em.loaded_in_body.get(buffer, set()):
         return False
     return nest.blocks == 1 and all(
-        any(_same_row(em, nest.extents[-1], offset, other) for other in written) for offset in ahead
+        any(same_row(em, nest.extents[-1], offset, other) for other in written) for offset in ahead
     )
 
 
-def _same_row(em: Emitter, extent: int, read: Affine, written: Affine) -> bool:
+def same_row(em: Emitter, extent: int, read: Affine, written: Affine) -> bool:
     """Whether two offsets differ only in which variable walks the innermost extent."""
     difference = read + written * -1
     if difference.constant or sorted(c for _, c in difference.terms) != [-1, 1]:

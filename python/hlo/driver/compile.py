@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from hlo.driver.codegen import objects_of
 from hlo.driver.compilation_report import report
 from hlo.driver.cost_report import CostAnalysis, cost_analysis
 from hlo.driver.explain import FusionReport, explain
+from hlo.driver.gpu_compile import GpuCompiled, compile_for_gpu
 from hlo.driver.late_phases import is_late, text_of_host
 from hlo.driver.made_program import MadeProgram, Options, Stopwatch, make_program
 from hlo.driver.memory_report import MemoryAnalysis, memory_analysis
@@ -29,10 +30,12 @@ from hlo.driver.program_source import ProgramSource
 from hlo.driver.program_text import name_of
 from hlo.driver.statistics import ProgramStatistics
 from hlo.executable import runtime
+from hlo.passes.hlo_to_gpu.target import PREFIX, is_gpu_target
+from hlo.passes.hlo_to_gpu.target import TARGETS as GPU_TARGETS
 from hlo.passes.hlo_to_host.program import HostProgram
 from hlo.passes.memory.place import Arena
 
-TARGETS = ("cpu",)
+TARGETS = ("cpu", *(PREFIX + chip for chip in GPU_TARGETS))
 
 
 class Compiled:
@@ -140,12 +143,16 @@ class Compiled:
         return str(module)
 
 
-def compile(program: object, target: str = "cpu", **options: Any) -> Compiled:
+@overload
+def compile(program: object, target: Literal["cpu"] = "cpu", **options: Any) -> Compiled: ...
+@overload
+def compile(program: object, target: str, **options: Any) -> Compiled | GpuCompiled: ...
+def compile(program: object, target: str = "cpu", **options: Any) -> Compiled | GpuCompiled:
     """Compiles a program.
 
     Args:
         program: hlo or StableHLO: text, bytecode, a path, or an `ir.Module`.
-        target: what to compile for; `cpu` is this machine.
+        target: what to compile for: `cpu`, this machine, or `nvptx:sm_80` and the like.
         options: fields of `Options`.
 
     Raises:
@@ -155,6 +162,8 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled:
         raise UnsupportedError(f"unknown target {target!r}; known targets: {', '.join(TARGETS)}")
     chosen = _chosen(options)
     with depth_as_error():
+        if is_gpu_target(target):
+            return compile_for_gpu(program, target, chosen)
         return _compile(program, chosen)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -13,6 +13,9 @@ from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
 from hlo.driver.preconditions import check_addressable, check_donated_exist
 from hlo.passes.hlo_to_host.program import HostProgram, hlo_to_host
+from hlo.passes.hlo_to_loops.graph import Region
+from hlo.passes.hlo_to_loops.kernels import emit_kernel
+from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 from hlo.passes.memory.deallocate import Deallocate
 from hlo.passes.memory.place import Arena, Place
 
@@ -67,8 +70,16 @@ class MadeProgram:
     arena: Arena
 
 
-def make_program(original: ir.Module, chosen: Options, watch: Stopwatch) -> MadeProgram:
+def make_program(
+    original: ir.Module,
+    chosen: Options,
+    watch: Stopwatch,
+    emit: Callable[[Region], Kernel] = emit_kernel,
+) -> MadeProgram:
     """Runs the passes on a copy of a program.
+
+    Args:
+        emit: makes the kernel of a region, for the target.
 
     Raises:
         CompileError: the program asks for what the compiler cannot do.
@@ -81,7 +92,7 @@ def make_program(original: ir.Module, chosen: Options, watch: Stopwatch) -> Made
         if chosen.verify:
             ir.verify(module)
     with watch.stage("hlo-to-host"):
-        host = hlo_to_host(module, chosen.donate)
+        host = hlo_to_host(module, chosen.donate, emit)
         check_donated_exist(chosen.donate, len(host.argument_types))
         check_addressable(host.argument_types, host.result_types)
     with watch.stage("memory"):

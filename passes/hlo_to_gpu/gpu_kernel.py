@@ -1,0 +1,90 @@
+"""What a GPU kernel is: functions of MLIR text, each with the grid it is launched on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hlo.diagnostics import CompileError
+from hlo.passes.hlo_to_gpu.thread_builder import ThreadBuilder
+from hlo.passes.hlo_to_loops.emitter import Buffer
+from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+
+LARGEST_GRID = (1 << 31) - 1
+LARGEST_BLOCK = 1024
+LARGEST_STATIC_SHARED = 48 * 1024
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One launch of a kernel.
+
+    Attributes:
+        text: a `func.func @NAME` on the kernel's inputs, outputs and scratch buffers, after the
+            globals in shared memory that it uses. Thread and block numbers are read by nvvm ops.
+        grid: blocks in x.
+        block: threads of a block, in x.
+        written: positions of the buffers it writes.
+        shared_bytes: size of its globals in shared memory.
+    """
+
+    text: str
+    grid: int
+    block: int
+    written: tuple[int, ...]
+    shared_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class GpuKernel(Kernel):
+    """A kernel as stages that are launched one after another on the same buffers."""
+
+    stages: tuple[Stage, ...] = ()
+
+
+def stage(
+    builder: ThreadBuilder, buffers: Sequence[Buffer], written: Sequence[Buffer],
+    threads: int, block: int,
+) -> Stage:  # fmt: skip
+    """The stage whose body is in `builder`, on at least `threads` threads.
+
+    Raises:
+        CompileError: the stage breaks a limit that every target has.
+    """
+    grid = max(1, -(-threads // block))
+    if block > LARGEST_BLOCK or grid > LARGEST_GRID:
+        raise CompileError(
+            f"a kernel needs {grid} blocks of {block} threads; GPUs run at most {LARGEST_GRID} "
+            f"blocks of {LARGEST_BLOCK} threads: split the operation"
+        )
+    if builder.shared_bytes > LARGEST_STATIC_SHARED:
+        raise CompileError(
+            f"a kernel needs {builder.shared_bytes} bytes of shared memory; a block has "
+            f"{LARGEST_STATIC_SHARED}: use smaller tiles"
+        )
+    arguments = ", ".join(f"{b.name}: {b.memref} {{llvm.align = 16 : i64}}" for b in buffers)
+    text = (
+        "".join(f"{line}\n" for line in builder.shared_globals)
+        + f"func.func @NAME({arguments}) {{\n{builder.text()}\n  return\n}}\n"
+    )
+    positions = tuple(i for i, buffer in enumerate(buffers) if buffer in written)
+    return Stage(text, grid, block, positions, builder.shared_bytes)
+
+
+def gpu_kernel(
+    stages: Sequence[Stage], inputs: Sequence[Buffer], outputs: Sequence[Buffer],
+    *, scratch: Sequence[Buffer] = (), in_place: tuple[int, ...] = (),
+    updates: tuple[int, ...] | None = None, update_safe: bool = False,
+) -> GpuKernel:  # fmt: skip
+    """A kernel of stages; without any, it does nothing and is not launched."""
+    return GpuKernel(
+        text="".join(f"// {s.grid} x {s.block}\n{s.text}" for s in stages),
+        units=len(stages),
+        inputs=tuple(b.memref for b in inputs),
+        outputs=tuple(b.memref for b in outputs),
+        in_place=in_place,
+        updates=updates,
+        update_safe=update_safe,
+        scratch=tuple((b.elements, b.type) for b in scratch),
+        stages=tuple(stages),
+    )

@@ -1,0 +1,100 @@
+"""Kernel text with threads: their numbers, shared memory, barriers and shuffles."""
+
+from __future__ import annotations
+
+from hlo.passes.hlo_to_loops.builder import Builder
+
+WARP = 32
+_WORDS = {"f32", "i32"}
+
+
+class ThreadBuilder(Builder):
+    """A `Builder` for the body of a kernel that every thread of a grid runs.
+
+    Attributes:
+        block: threads of a block.
+        shared_globals: definitions of the buffers in shared memory.
+        shared_bytes: their size.
+    """
+
+    def __init__(self, block: int) -> None:
+        super().__init__()
+        self.block = block
+        self.shared_globals: list[str] = []
+        self.shared_bytes = 0
+
+    # -- threads -----------------------------------------------------------------------------------
+    def thread(self) -> str:
+        """The thread's number in its block, an i32."""
+        return self.op(f"nvvm.read.ptx.sreg.tid.x range <i32, 0, {self.block}> : i32")
+
+    def block_number(self, grid: int) -> str:
+        """The block's number, an i32, for a grid of at most `grid` blocks."""
+        return self.op(f"nvvm.read.ptx.sreg.ctaid.x range <i32, 0, {max(grid, 1)}> : i32")
+
+    def as_index(self, word: str) -> str:
+        """An unsigned i32 as an `index`."""
+        return self.op(f"arith.index_castui {word} : i32 to index")
+
+    def global_thread(self, threads: int) -> str:
+        """The thread's number in the grid, an `index`, for a grid of `threads` threads or more."""
+        grid = -(-threads // self.block)
+        thread, block = self.thread(), self.block_number(grid)
+        if grid * self.block < 1 << 31:
+            with self.width(0):
+                size = self.constant(self.block, "i32")
+            start = self.op(f"arith.muli {block}, {size} overflow<nsw, nuw> : i32")
+            return self.as_index(self.op(f"arith.addi {start}, {thread} overflow<nsw, nuw> : i32"))
+        start = self.op(
+            f"arith.muli {self.as_index(block)}, {self.index(self.block)} overflow<nsw, nuw> : "
+            "index"
+        )
+        return self.op(f"arith.addi {start}, {self.as_index(thread)} overflow<nsw, nuw> : index")
+
+    # -- shared memory -----------------------------------------------------------------------------
+    def shared(self, elements: int, scalar: str) -> tuple[str, str]:
+        """A new buffer in shared memory: its SSA name and memref type."""
+        kind = f"memref<{elements}x{scalar}, 3>"
+        name = f"@NAME__shared{len(self.shared_globals)}"
+        self.shared_globals.append(
+            f'memref.global "private" {name} : {kind} = uninitialized {{alignment = 16}}'
+        )
+        size = elements * max(int(scalar.lstrip("if")) // 8, 1)
+        self.shared_bytes += -(-size // 16) * 16
+        return self.op(f"memref.get_global {name} : {kind}"), kind
+
+    def barrier(self) -> None:
+        """Waits for the block, and makes its writes to memory seen by all of it."""
+        self.effect("nvvm.barrier0")
+
+    # -- warps -------------------------------------------------------------------------------------
+    def shuffle_xor(self, name: str, scalar: str, distance: int) -> str:
+        """The value of the lane whose number differs by xor `distance`; all 32 lanes must run."""
+        with self.width(0):
+            if scalar in _WORDS:
+                return self._shuffle(name, scalar, distance)
+            if scalar in ("f64", "i64"):
+                return self._shuffle_double(name, scalar, distance)
+            wide = self.op(f"arith.extui {name} : {scalar} to i32")
+            moved = self._shuffle(wide, "i32", distance)
+            return self.op(f"arith.trunci {moved} : i32 to {scalar}")
+
+    def _shuffle(self, name: str, scalar: str, distance: int) -> str:
+        everyone, step, clamp = (self.constant(v, "i32") for v in (-1, distance, WARP - 1))
+        return self.load(
+            f"nvvm.shfl.sync bfly {everyone}, {name}, {step}, {clamp} : {scalar} -> {scalar}"
+        )
+
+    def _shuffle_double(self, name: str, scalar: str, distance: int) -> str:
+        bits = name if scalar == "i64" else self.op(f"arith.bitcast {name} : f64 to i64")
+        half = self.constant(32, "i64")
+        low = self.op(f"arith.trunci {bits} : i64 to i32")
+        high = self.op(f"arith.trunci {self.op(f'arith.shrui {bits}, {half} : i64')} : i64 to i32")
+        moved = [
+            self.op(f"arith.extui {self._shuffle(part, 'i32', distance)} : i32 to i64")
+            for part in (low, high)
+        ]
+        joined = self.op(
+            f"arith.ori {moved[0]}, {self.op(f'arith.shli {moved[1]}, {half} : i64')} : i64"
+        )
+        return joined if scalar == "i64" else self.op(f"arith.bitcast {joined} : i64 to f64")

@@ -1,0 +1,1 @@
+"""From the placed host program to a launch plan."""

@@ -1,0 +1,211 @@
+"""The host program as a launch plan: memrefs become slices, calls launches, loops device loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+
+from hlo import ir
+from hlo.diagnostics import CompileError
+from hlo.gpu.plan import (
+    BufferSlice,
+    Case,
+    Constant,
+    Copy,
+    Kernel,
+    KernelModule,
+    Launch,
+    LaunchPlan,
+    Loop,
+    Step,
+    TensorType,
+)
+from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
+from hlo.passes.hlo_to_host.program import HostProgram
+from hlo.passes.lower_to_ptx.modules import GpuModule, stage_names
+from hlo.passes.memory.place import Arena, byte_size
+
+
+@dataclass(frozen=True)
+class PlanInputs:
+    """What a plan is made of.
+
+    Attributes:
+        name: of the program.
+        chip: what the modules are for.
+        host: the host program; all its kernels are GPU kernels.
+        placed: its module, placed.
+    """
+
+    name: str
+    chip: str
+    host: HostProgram
+    placed: ir.Module
+    arena: Arena
+    modules: Sequence[GpuModule]
+
+
+def host_to_plan(inputs: PlanInputs) -> LaunchPlan:
+    """The launch plan of a placed host program."""
+    host = inputs.host
+    kernels = cast(Mapping[str, GpuKernel], host.kernels)
+    module_of = {kernel: m.name for m in inputs.modules for kernel in m.kernels}
+    main = next(
+        op.operation
+        for op in inputs.placed.body.operations
+        if ir.attributes.string(op, "sym_name") == "main"
+    )
+    block = main.regions[0].blocks[0]
+    reader = _Reader(kernels)
+    reader.name_arguments(block, host)
+    steps = reader.steps(block)
+    described = {
+        function: Kernel(
+            function, module_of[function], len(stage_buffers(kernel)), stage.written,
+            stage.shared_bytes, (stage.block, 1, 1),
+        )
+        for name, kernel in kernels.items()
+        for function, stage in zip(stage_names(name, kernel), kernel.stages, strict=True)
+    }  # fmt: skip
+    return LaunchPlan(
+        target=inputs.chip,
+        name=inputs.name,
+        kernels=described,
+        modules={m.name: KernelModule(m.name, m.ptx, m.bitcode) for m in inputs.modules},
+        constants=tuple(map(_constant, host.constants)),
+        arena_bytes=inputs.arena.bytes,
+        steps=steps,
+        arguments=tuple(TensorType(tuple(s), name) for s, name in host.argument_types),
+        results=tuple(TensorType(tuple(s), name) for s, name in host.result_types),
+        aliases=tuple(sorted(host.donated.items())),
+        arena_slices=tuple((a.name, a.offset, a.size) for a in inputs.arena.allocations),
+    )
+
+
+def stage_buffers(kernel: GpuKernel) -> list[str]:
+    """The memref types of a kernel's parameters."""
+    scratch = [f"memref<{n * t.parts}x{t.memory}>" for n, t in kernel.scratch]
+    return [*kernel.inputs, *kernel.outputs, *scratch]
+
+
+def _constant(data: np.ndarray[Any, Any]) -> Constant:
+    kind = TensorType(tuple(data.shape), ir.types.type_name(data.dtype))
+    return Constant(kind, np.ascontiguousarray(data).tobytes())
+
+
+@dataclass
+class _Reader:
+    """Reads blocks of the host program into steps.
+
+    Attributes:
+        slices: where each memref is.
+        loaded: for an integer read from memory, or made of one, the slice it was read from.
+    """
+
+    kernels: Mapping[str, GpuKernel]
+    slices: dict[ir.Value, BufferSlice] = field(default_factory=dict[ir.Value, BufferSlice])
+    loaded: dict[ir.Value, BufferSlice] = field(default_factory=dict[ir.Value, BufferSlice])
+
+    def name_arguments(self, block: ir.Block, host: HostProgram) -> None:
+        """@main takes the arguments, the results, then the constants."""
+        counts = (
+            ("argument", len(host.argument_types)),
+            ("result", len(host.result_types)),
+            ("constant", len(host.constants)),
+        )
+        parameters = iter(block.arguments)
+        for base, count in counts:
+            for i in range(count):
+                value = next(parameters)
+                self.slices[value] = BufferSlice(base, i, 0, byte_size(value.type))  # pyright: ignore[reportArgumentType]
+
+    def steps(self, block: ir.Block) -> tuple[Step, ...]:
+        found: list[Step] = []
+        for op in block.operations:
+            operation = op.operation
+            handler = _HANDLERS.get(operation.name)
+            if handler is None:
+                raise CompileError(
+                    "the host program may not hold this op here",
+                    op=operation.name, location=str(operation.location),
+                )  # fmt: skip
+            found += handler(self, operation)
+        return tuple(found)
+
+    def alloc(self, op: ir.Operation) -> list[Step]:
+        size = byte_size(op.results[0].type)
+        offset = ir.attributes.integer(op, "hlo.offset")
+        self.slices[op.results[0]] = BufferSlice("arena", 0, offset, size)
+        return []
+
+    def copy(self, op: ir.Operation) -> list[Step]:
+        source, target = (self.slices[v] for v in op.operands)
+        return [Copy(target, source, ir.attributes.string(op, "hlo.reason", ""))]
+
+    def load(self, op: ir.Operation) -> list[Step]:
+        size = int(str(op.results[0].type).lstrip("i")) // 8
+        whole = self.slices[op.operands[0]]
+        self.loaded[op.results[0]] = BufferSlice(whole.base, whole.index, whole.offset, size)
+        return []
+
+    def derived(self, op: ir.Operation) -> list[Step]:
+        """A comparison with zero or a cast: what is tested is the memory it came from."""
+        self.loaded[op.results[0]] = self.loaded[op.operands[0]]
+        return []
+
+    def call(self, op: ir.Operation) -> list[Step]:
+        name = ir.attributes.string(op, "callee")
+        kernel = self.kernels[name]
+        arguments = tuple(self.slices[v] for v in op.operands)
+        source = str(op.location)
+        return [
+            Launch(
+                function, (stage.grid, 1, 1), (stage.block, 1, 1), arguments,
+                source="" if source == "loc(unknown)" else source,
+                flops=kernel.work if i == len(kernel.stages) - 1 else 0,
+                bytes=sum(a.bytes for a in arguments),
+            )
+            for i, (function, stage) in enumerate(
+                zip(stage_names(name, kernel), kernel.stages, strict=True)
+            )
+        ]  # fmt: skip
+
+    def loop(self, op: ir.Operation) -> list[Step]:
+        before, after = op.regions[0].blocks[0], op.regions[1].blocks[0]
+        condition = self.steps(before)
+        flag = list(before.operations)[-1].operation.operands[0]
+        return [Loop(condition, self.loaded[flag], self.steps(after))]
+
+    def branch(self, op: ir.Operation) -> list[Step]:
+        then = self.steps(op.regions[0].blocks[0])
+        otherwise = self.steps(op.regions[1].blocks[0]) if len(op.regions[1].blocks) else ()
+        return [Case(self.loaded[op.operands[0]], (otherwise, then))]
+
+    def switch(self, op: ir.Operation) -> list[Step]:
+        default, *cases = op.regions
+        branches = tuple(self.steps(r.blocks[0]) for r in (*cases, default))
+        return [Case(self.loaded[op.operands[0]], branches)]
+
+
+def _nothing(_: _Reader, __: ir.Operation) -> list[Step]:
+    return []
+
+
+_HANDLERS: dict[str, Callable[[_Reader, ir.Operation], list[Step]]] = {
+    "memref.alloc": _Reader.alloc,
+    "memref.copy": _Reader.copy,
+    "memref.load": _Reader.load,
+    "arith.constant": _nothing,
+    "arith.cmpi": _Reader.derived,
+    "arith.index_cast": _Reader.derived,
+    "func.call": _Reader.call,
+    "scf.while": _Reader.loop,
+    "scf.if": _Reader.branch,
+    "scf.index_switch": _Reader.switch,
+    "scf.condition": _nothing,
+    "scf.yield": _nothing,
+    "func.return": _nothing,
+}

@@ -1,0 +1,1 @@
+"""GPU kernels as PTX, through MLIR's llvm and nvvm dialects."""
