@@ -1,0 +1,217 @@
+"""A GPU that this machine's processor plays: PTX interpreted, memory errors and races found.
+
+    device = EmulatedDevice(seed=0)
+    module = device.load(KernelModule("m", ptx))
+    device.launch(module, "kernel", (1, 1, 1), (128, 1, 1), 0, [DeviceBuffer(address, size)])
+
+What it proves: bounds and alignment of every access, by the slices that the launch plan gives the
+kernel; that threads which touch the same byte, one of them writing, are ordered by barriers; that
+shared memory is written before it is read; that asynchronous copies are waited for; that barriers
+and warp collectives are reached by all threads they need. What it cannot prove: speed, and the last
+bits of approximate instructions, which it computes accurately.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hlo.diagnostics import CompileError, ExecutionError
+from hlo.gpu.device import Bytes, DeviceBuffer
+from hlo.gpu.plan import Dimensions, KernelModule
+from hlo.gpu.ptx.decode import DecodedKernel, decode
+from hlo.gpu.ptx.parser import parse
+from hlo.gpu.ptx.syntax import Module
+from hlo_native import _emulator
+
+MAX_THREADS = 1024
+MAX_BLOCK: Dimensions = (1024, 1024, 64)
+MAX_GRID: Dimensions = (2**31 - 1, 65535, 65535)
+MAX_SHARED_BYTES = 227 << 10  # of a block, on the largest chip
+
+
+class EmulationError(ExecutionError):
+    """A kernel that does what no kernel may.
+
+    Attributes:
+        kind: bounds, alignment, race, uninitialized, barrier, collective, async, limit or trap.
+        line: of the PTX text.
+        block, thread: indices of the thread that did it.
+    """
+
+    def __init__(
+        self, kernel: str, kind: str, line: int, text: str, block: Dimensions, thread: Dimensions,
+        message: str,
+    ) -> None:  # fmt: skip
+        self.kernel = kernel
+        self.kind = kind
+        self.line = line
+        self.block = block
+        self.thread = thread
+        where = f"PTX line {line} `{text}`: " if line else ""
+        super().__init__(
+            f"[{kind}] kernel {kernel!r}, {where}thread {thread} of block {block} {message}"
+        )
+
+
+@dataclass
+class EmulatedModule:
+    """A module in the device's memory; kernels are decoded when they are first launched."""
+
+    parsed: Module
+    addresses: dict[str, int]
+    kernels: dict[str, DecodedKernel] = field(default_factory=dict[str, DecodedKernel])
+
+    def kernel(self, name: str) -> DecodedKernel:
+        if name not in self.kernels:
+            if name not in self.parsed.kernels:
+                raise CompileError(f"the PTX module has no kernel {name!r}")
+            self.kernels[name] = decode(self.parsed, name, self.addresses)
+        return self.kernels[name]
+
+
+class EmulatedDevice:
+    """See the module. Not for several threads at once.
+
+    Args:
+        seed: the schedule: 0 runs blocks and warps in order, 1 backwards, others at random.
+        races: look for data races, unwritten shared memory and unfinished copies; takes nine times
+            the memory of what kernels touch, and half of the time.
+        instruction_limit: of a launch's warps together, against kernels that do not end.
+    """
+
+    def __init__(
+        self, seed: int = 0, *, races: bool = True, instruction_limit: int = 1 << 36
+    ) -> None:
+        self.seed = seed
+        self.races = races
+        self.instruction_limit = instruction_limit
+        self.instructions = 0
+        self._memory = _emulator.Memory()
+
+    @property
+    def allocated_bytes(self) -> int:
+        """What is allocated now."""
+        return self._memory.allocated_bytes
+
+    def allocate(self, size: int, name: str = "memory") -> int:
+        return self._memory.allocate(size, name)
+
+    def adopt(self, address: int, size: int, name: str) -> None:
+        """Makes memory of the host known as device memory; the caller keeps it alive."""
+        self._memory.adopt(address, size, name)
+
+    def release(self, address: int) -> None:
+        self._memory.release(address)
+
+    def write(self, address: int, data: Bytes) -> None:
+        self._memory.write(address, data)
+
+    def read(self, address: int, data: Bytes) -> None:
+        self._memory.read(address, data)
+
+    def copy(self, destination: int, source: int, size: int) -> None:
+        self._memory.copy(destination, source, size)
+
+    def fill(self, address: int, size: int, pattern: int, pattern_bytes: int) -> None:
+        one = np.frombuffer(pattern.to_bytes(pattern_bytes, "little"), np.uint8)
+        self._memory.write(address, np.tile(one, size // pattern_bytes))
+
+    def load(self, module: KernelModule) -> EmulatedModule:
+        return self.load_ptx(module.ptx)
+
+    def load_ptx(self, text: str) -> EmulatedModule:
+        """Loads a module from its text.
+
+        Raises:
+            ParseError: it is not PTX.
+        """
+        parsed = parse(text)
+        addresses: dict[str, int] = {}
+        for variable in parsed.variables.values():
+            if variable.space in ("global", "const"):
+                address = self.allocate(variable.bytes, variable.name)
+                initial = variable.initial or bytes(variable.bytes)
+                self.write(address, np.frombuffer(initial, np.uint8))
+                addresses[variable.name] = address
+        return EmulatedModule(parsed, addresses)
+
+    def launch(
+        self, module: EmulatedModule, kernel: str, grid: Dimensions, block: Dimensions,
+        shared_bytes: int, arguments: Sequence[DeviceBuffer],
+    ) -> None:  # fmt: skip
+        """Runs a kernel whose parameters are one pointer for each buffer; it may touch only those.
+
+        Raises:
+            EmulationError: it does what no kernel may.
+            CompileError: it cannot be launched like this, or has an unknown instruction.
+        """
+        decoded = module.kernel(kernel)
+        if len(arguments) != len(decoded.parameters):
+            raise CompileError(
+                f"kernel {kernel!r} takes {len(decoded.parameters)} buffers, "
+                f"{len(arguments)} were given"
+            )
+        parameters = struct.pack(f"<{len(arguments)}Q", *(b.address for b in arguments))
+        ranges = [(b.address, b.bytes, b.is_writable) for b in arguments]
+        ranges += [(address, module.parsed.variables[name].bytes, True)
+                   for name, address in module.addresses.items()]  # fmt: skip
+        self.launch_raw(module, kernel, grid, block, shared_bytes, parameters, ranges)
+
+    def launch_raw(
+        self, module: EmulatedModule, kernel: str, grid: Dimensions, block: Dimensions,
+        shared_bytes: int, parameters: bytes, ranges: Sequence[tuple[int, int, bool]] = (),
+    ) -> None:  # fmt: skip
+        """Runs a kernel on a parameter buffer.
+
+        Args:
+            ranges: (address, bytes, may be written) of the memory that it may touch; all that is
+                allocated if empty.
+        """
+        decoded = module.kernel(kernel)
+        check_launch(decoded, grid, block, shared_bytes)
+        try:
+            self.instructions += _emulator.launch(
+                program=decoded.program, memory=self._memory, grid=grid, block=block,
+                shared_bytes=shared_bytes, parameters=parameters, ranges=ranges, seed=self.seed,
+                races=self.races, instruction_limit=self.instruction_limit,
+            )  # fmt: skip
+        except _emulator.Fault as fault:
+            kind, line, block_index, thread, message = fault.args
+            text = decoded.lines.get(line, "")
+            raise EmulationError(
+                kernel, kind, line, text, tuple(block_index), tuple(thread), message
+            ) from None
+
+
+def check_launch(
+    kernel: DecodedKernel, grid: Dimensions, block: Dimensions, shared_bytes: int
+) -> None:
+    """Checks a launch against the limits of all chips.
+
+    Raises:
+        CompileError: a driver would refuse it.
+    """
+    what = f"kernel {kernel.name!r}: "
+    for name, sizes, limits in (("grid", grid, MAX_GRID), ("block", block, MAX_BLOCK)):
+        if any(not 1 <= s <= limit for s, limit in zip(sizes, limits, strict=True)):
+            raise CompileError(f"{what}a {name} of {sizes}; each must be from 1 to {limits}")
+    threads = block[0] * block[1] * block[2]
+    if threads > MAX_THREADS:
+        raise CompileError(f"{what}a block of {threads} threads; at most {MAX_THREADS} can run")
+    if kernel.required_block is not None:
+        required = (*kernel.required_block, 1, 1)[:3]
+        if required != tuple(block):
+            raise CompileError(f"{what}a block of {block}; it is compiled for {required}")
+    if kernel.maximum_block is not None and threads > int(np.prod(kernel.maximum_block)):
+        raise CompileError(
+            f"{what}a block of {threads} threads; it is compiled for {kernel.maximum_block}"
+        )
+    total = kernel.shared_bytes + shared_bytes
+    if total > MAX_SHARED_BYTES:
+        raise CompileError(
+            f"{what}{total} bytes of shared memory; at most {MAX_SHARED_BYTES} are there"
+        )

@@ -1,0 +1,1 @@
+"""PTX: parsed, decoded, interpreted."""

@@ -1,0 +1,270 @@
+// An interpreter of decoded PTX: one warp at a time, each instruction for all 32 lanes. No Python, no globals.
+//
+// hlo.gpu.ptx decodes PTX text into a Program. A launch runs its blocks one after the other; within a block, warps run
+// in an order that a seed chooses, and may be interrupted after any instruction. Lanes of a warp that have parted go on
+// separately, those at the least instruction first, until they meet again.
+//
+// Ownership: a Launch borrows the Program, the Memory and the parameters. Thread safety: one launch at a time for one
+// Memory; distinct memories share no state.
+#pragma once
+
+#include "memory.h"
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace hlo::emulator {
+
+constexpr int Lanes = 32;
+using Mask = uint32_t;
+constexpr Mask AllLanes = ~Mask{0};
+
+struct Warp;
+struct Instruction;
+using Handler = void (*)(Warp &, const Instruction &, Mask active);
+
+/// What an instruction does to the flow of control.
+enum class Control : uint8_t {
+  Next,        // the handler, then the next instruction
+  Branch,      // to `target`
+  BranchTable, // operand 0 selects one of the targets in `table`
+  Call,        // to `target`; the return address is kept in operand 0
+  Return,      // to the address in operand 0
+  Exit,        // of the thread
+  Collective,  // the handler, once all lanes that it names are here
+  Barrier,     // operand 0 is the barrier, operand 1 the number of threads (0: all of the block)
+  Arrive,      // the same, without waiting
+  Trap,
+};
+
+/// Where a value lives: registers of a warp hold 32 lanes side by side, `width` bytes each; a predicate is a mask.
+struct Operand {
+  int32_t offset; // into the warp's registers; ~offset into the constants if negative
+  int32_t width;  // bytes a lane; 0 for a predicate
+};
+
+struct Instruction {
+  Handler run = nullptr;
+  const Operand *operands = nullptr;
+  int32_t operandCount = 0;
+  int32_t guard = -1; // offset of a predicate
+  bool guardNegated = false;
+  bool leader = false;  // lanes may meet here
+  bool aligned = false; // all lanes of the warp must be here
+  Control control = Control::Next;
+  int32_t members = -1; // of a collective: the operand that names its lanes, -1 for all
+  uint32_t flags = 0;
+  int32_t target = -1;
+  int32_t table = -1;
+  int32_t line = 0;
+  int32_t detail = 0; // fields of `Detail`
+  int64_t immediate = 0;
+};
+
+/// How hlo.gpu.ptx.decode packs Instruction::detail, from the lowest bit.
+struct Detail {
+  uint32_t bytes : 6; // of an element in memory
+  uint32_t isSigned : 1;
+  uint32_t space : 3;
+  uint32_t type : 5;
+  uint32_t source : 5;
+  uint32_t rounding : 3;
+  uint32_t integral : 1;
+  uint32_t operation : 5;
+};
+inline Detail detailOf(const Instruction &instruction) {
+  const uint32_t d = static_cast<uint32_t>(instruction.detail);
+  return {d & 63, d >> 6 & 1, d >> 7 & 7, d >> 10 & 31, d >> 15 & 31, d >> 20 & 7, d >> 23 & 1, d >> 24 & 31};
+}
+
+enum Space : uint32_t { Generic, Global, Shared, Local, Parameter };
+enum Type : uint32_t { S8, U8, S16, U16, S32, U32, S64, U64, F16, BF16, F32, F64, F16x2, BF16x2, B8, B16, B32, B64 };
+enum Operation : uint32_t {
+  AtomicAdd,
+  AtomicMin,
+  AtomicMax,
+  AtomicAnd,
+  AtomicOr,
+  AtomicXor,
+  AtomicExchange,
+  AtomicCas,
+  AtomicInc,
+  AtomicDec
+};
+
+/// Bits of Instruction::flags.
+enum Flag : uint32_t {
+  FlushSubnormals = 1,
+  Saturate = 2,
+  Transposed = 8,
+  CombineAnd = 16, // of setp, with its last operand
+  CombineOr = 32,
+  CombineXor = 64,
+  CombineNegated = 128,
+  SecondResult = 256, // of setp: the opposite, of shfl: whether the lane was in range
+  Relu = 512,
+  FiniteOnly = 1024,
+};
+
+/// A function of a module, decoded; immutable.
+struct Program {
+  std::vector<Instruction> code;
+  std::vector<Operand> operands;
+  std::vector<std::vector<int32_t>> tables;
+  std::vector<char> constants; // 64-byte aligned use through `constantData`
+  int32_t registerBytes = 0;
+  int32_t sharedBytes = 0;
+  int32_t localBytes = 0; // a thread
+  /// Registers that hold what a thread knows of itself: name (tid.x, ...) and offset.
+  std::vector<std::pair<int, int32_t>> specials;
+};
+
+enum Special {
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  LaneId,
+  WarpId,
+  NwarpId,
+  LanemaskEq,
+  LanemaskLt,
+  LanemaskLe,
+  LanemaskGt,
+  LanemaskGe,
+  DynamicSharedSize,
+  TotalSharedSize,
+  Clock
+};
+
+struct Dimensions {
+  uint32_t x = 1, y = 1, z = 1;
+  uint64_t count() const { return uint64_t{x} * y * z; }
+};
+
+struct Options {
+  uint64_t seed = 0;                      // 0: in order; 1: backwards; others: at random, interrupted at random
+  bool races = true;                      // look for data races and for reads of unwritten shared memory
+  uint64_t instructionLimit = 1ull << 36; // of all warps together
+};
+
+struct AsyncCopy {
+  int lane;
+  uint32_t group;
+  uint64_t destination; // shared address
+  uint64_t source;
+  uint32_t bytes, sourceBytes;
+  int32_t line;
+};
+
+/// Lanes of a warp that are at the same instruction.
+struct Split {
+  int32_t pc;
+  Mask mask;
+  enum State : uint8_t { Ready, AtCollective, AtBarrier } state;
+  int32_t barrier;
+};
+
+struct Block;
+
+struct Warp {
+  Block *block = nullptr;
+  int index = 0;
+  Mask live = 0;
+  int32_t pc = 0;
+  Mask mask = 0;  // of the lanes that run; 0 if none is ready
+  Mask carry = 0; // the condition code of extended-precision arithmetic
+  std::vector<Split> parked;
+  char *registers = nullptr;
+  const char *constants = nullptr;
+  std::vector<uint32_t> clocks; // the latest moment of each warp that is over for this one
+  std::vector<AsyncCopy> copies;
+  std::array<uint32_t, Lanes> group{}; // cp.async groups committed so far
+  std::vector<char> local;             // a lane's memory after the other
+
+  template <typename T> T *lanes(const Operand &operand) { return reinterpret_cast<T *>(registers + operand.offset); }
+  template <typename T> const T *values(const Operand &operand) const {
+    return reinterpret_cast<const T *>(operand.offset >= 0 ? registers + operand.offset : constants + ~operand.offset);
+  }
+  Mask predicate(const Operand &operand) const { return *values<Mask>(operand); }
+  void setPredicate(const Operand &operand, Mask value, Mask active) {
+    Mask *stored = lanes<Mask>(operand);
+    *stored = (*stored & ~active) | (value & active);
+  }
+  Actor actor(int lane, int32_t line) const;
+  bool finished() const { return live == 0; }
+};
+
+struct BarrierState {
+  uint32_t arrived = 0;
+  uint32_t expected = 0;
+  int32_t line = 0;
+  std::vector<uint32_t> clocks;
+  std::vector<int> warps; // that have arrived
+};
+
+struct Block {
+  const Program *program;
+  Memory *memory;
+  const Options *options;
+  const char *parameters;
+  uint32_t parameterBytes;
+  Dimensions grid, size, position;
+  uint32_t threads;
+  uint32_t serial;
+  std::vector<Warp> warps;
+  std::map<int32_t, BarrierState> barriers;
+  uint64_t executed = 0;
+  std::mt19937_64 random;
+
+  void runToEnd(uint64_t limit);
+  /// The thread of a warp's lane, for messages.
+  std::array<uint32_t, 3> thread(int warp, int lane) const;
+  [[noreturn]] void fault(const char *kind, const Warp &warp, int lane, int32_t line, const std::string &message) const;
+
+private:
+  enum class Stop { Interrupted, Blocked, Finished };
+  Stop run(Warp &warp, int64_t quantum);
+  bool select(Warp &warp);
+  void meet(Warp &warp);
+  bool complete(Warp &warp, const Instruction &instruction, Mask active);
+  void arrive(Warp &warp, const Instruction &instruction, Mask active, bool wait);
+  [[noreturn]] void deadlock() const;
+};
+
+struct Statistics {
+  uint64_t instructions = 0; // of warps
+};
+
+/// Runs a kernel to its end; throws Fault.
+Statistics launch(const Program &program, Memory &memory, Dimensions grid, Dimensions block, uint32_t sharedBytes,
+                  const std::vector<char> &parameters, const Options &options);
+
+/// Handlers by the names the decoder uses.
+using HandlerTable = std::map<std::string, Handler>;
+const HandlerTable &handlers();
+
+void addArithmetic(HandlerTable &table);
+void addIntegers(HandlerTable &table);
+void addComparisons(HandlerTable &table);
+void addConversions(HandlerTable &table);
+void addTransfers(HandlerTable &table);
+void addAtomics(HandlerTable &table);
+void addCollectives(HandlerTable &table);
+void addMatrices(HandlerTable &table);
+void addAsynchronous(HandlerTable &table);
+
+} // namespace hlo::emulator
