@@ -19,7 +19,9 @@ _QUIET = frozenset(
 
 @dataclass(frozen=True)
 class Fuse(Pass):
-    """Groups ops into `hlo.fusion` ops of kind `loop`, `reduce` or `row`, each one kernel.
+    """Groups ops into `hlo.fusion` ops of kind `loop`, `reduce`, `row` or `attention`.
+
+    Each becomes one kernel.
 
     Requires: the core op set, static shapes.
     Guarantees: results are unchanged but for the rounding of reductions; every op is computed once
@@ -32,6 +34,7 @@ class Fuse(Pass):
     """
 
     max_ops: int = MAX_OPS
+    attention: bool = True  # whether the target has a kernel for it
 
     def run(self, module: ir.Module) -> bool:
         changed = False
@@ -47,7 +50,7 @@ class Fuse(Pass):
         edges: list[Edge] = []
 
         def visit(region: Region) -> None:
-            fusion = BlockFusion(region.nodes, region.results, self.max_ops)
+            fusion = BlockFusion(region.nodes, region.results, self.max_ops, self.attention)
             fusion.run()
             edges.extend(fusion.all_edges())
             for node in region.nodes:
@@ -66,7 +69,7 @@ class Fuse(Pass):
             if node.name in ("while", "if", "case"):
                 for ir_region, inner in zip(node.source.regions, node.regions, strict=True):
                     changed |= self._block(ir_region.blocks[0], inner)
-        fusion = BlockFusion(region.nodes, region.results, self.max_ops)
+        fusion = BlockFusion(region.nodes, region.results, self.max_ops, self.attention)
         groups = [g for g in fusion.run() if _is_worth_a_kernel(g)]
         doomed: dict[Node, None] = {}
         for group in groups:
@@ -85,7 +88,9 @@ def _is_worth_a_kernel(group: Group) -> bool:
 
 
 def kind_of(group: Group) -> str:
-    """`reduce` where the root folds, `row` where a fold feeds elements of its row, else `loop`."""
+    """A pattern's own; `reduce` where the root folds, `row` where folds feed a row; else `loop`."""
+    if group.kind is not None:
+        return group.kind
     if group.root.name in FOLDS:
         return "reduce"
     return "row" if any(n.name in FOLDS for n in group.nodes) else "loop"
@@ -116,7 +121,9 @@ def _rewrite(group: Group, fusion: BlockFusion) -> None:
             operands=list(inputs),
             attributes={
                 "kind": ir.StringAttr.get(kind_of(group)),
-                "name": ir.StringAttr.get(name_of(nodes)),
+                "name": ir.StringAttr.get(
+                    name_of(nodes) if group.kind is None else f"{group.kind}_fusion"
+                ),
             },
             regions=1,
         )

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from hlo.passes.fusion.attention import KIND as ATTENTION
+from hlo.passes.fusion.attention import Attention, find_attention
 from hlo.passes.fusion.op_traits import (
     CONTRACTIONS,
     ELEMENTWISE,
@@ -63,6 +65,7 @@ class Group:
         repeated: tensors read more than once for each element computed: expensive producers stay
             out.
         places: for each op the index maps it is computed at, as numbers; the root's is 0.
+        kind: of the kernel, where a pattern chose the ops: nothing else joins then.
     """
 
     root: Node
@@ -70,6 +73,7 @@ class Group:
     more_roots: list[Node] = field(default_factory=list[Node])
     repeated: set[Tensor] = field(default_factory=set[Tensor])
     places: dict[Node, frozenset[int]] = field(default_factory=dict[Node, frozenset[int]])
+    kind: str | None = None
     _numbers: dict[tuple[Node, int, int], int] = field(
         default_factory=dict[tuple[Node, int, int], int]
     )
@@ -106,7 +110,11 @@ class BlockFusion:
     """Decides the groups of one block."""
 
     def __init__(
-        self, nodes: Sequence[Node], results: Sequence[Tensor], max_ops: int = MAX_OPS
+        self,
+        nodes: Sequence[Node],
+        results: Sequence[Tensor],
+        max_ops: int = MAX_OPS,
+        attention: bool = True,
     ) -> None:
         self.nodes = list(nodes)
         self.position = {node: i for i, node in enumerate(self.nodes)}
@@ -116,16 +124,25 @@ class BlockFusion:
                 for tensor in free_tensors(region):
                     self.readers.setdefault(tensor, []).append(node)
         self.leaves = set(results)
-        self.max_ops = max_ops
+        self.max_ops, self.attention = max_ops, attention
         # The groups that hold each op: one, but several for ops that are free to repeat.
         self.groups: dict[Node, list[Group]] = {}
         self.edges: list[Edge] = []
+        # Dots that came close to being part of an attention, and why they are not.
+        self.refusals: dict[Node, str] = {}
 
     def run(self) -> list[Group]:
         """The groups, in program order of their roots."""
         found: list[Group] = []
+        claimed: set[Node] = set()
+        if self.attention:
+            attentions, refusals = find_attention(self.nodes, self.readers, self.leaves)
+            self.refusals = {r.scores: r.reason for r in refusals}
+            for attention in attentions:
+                found.append(self._claim(attention))
+                claimed.update(attention.core)
         for node in reversed(self.nodes):
-            if not is_fusible(node) and node.name != "constant":
+            if node in claimed or (not is_fusible(node) and node.name != "constant"):
                 continue
             joined, needed_outside = self._targets(node)
             for group in joined:
@@ -135,6 +152,17 @@ class BlockFusion:
                 self._join(node, group)
                 found.append(group)
         return sorted(found, key=lambda g: self.position[g.root])
+
+    def _claim(self, attention: Attention) -> Group:
+        """An attention as a group, closed to other ops."""
+        group = Group(attention.root, {*attention.core, *attention.side}, kind=ATTENTION)
+        for node in group.nodes:
+            self.groups.setdefault(node, []).append(group)
+        yes = FusionDecision.yes("both are in one attention: the scores stay in scratch")
+        for node in attention.core:
+            for reader in self._readers_in(node, group):
+                self._decide(node, reader, yes)
+        return group
 
     def all_edges(self) -> list[Edge]:
         """After `run`: a decision for each producer and reader, in program order; no constants."""
@@ -149,6 +177,9 @@ class BlockFusion:
             readers = {r: None for result in node.results for r in self.readers.get(result, [])}
             for reader in readers:
                 decision = known.get(reader) or self._implied(node, reader, list(known.values()))
+                if node in self.refusals and not decision:
+                    reason = f"{decision.reason}; no attention: {self.refusals[node]}"
+                    decision = FusionDecision.no(reason)
                 found.append(Edge(node, reader, decision))
         return found
 
@@ -194,13 +225,17 @@ class BlockFusion:
 
     def _targets(self, node: Node) -> tuple[list[Group], bool]:
         """(the groups to compute an op in, whether its result is needed in memory too)."""
-        readers = [r for result in node.results for r in self.readers.get(result, [])]
+        everyone = [r for result in node.results for r in self.readers.get(result, [])]
+        readers = [r for r in everyone if not self._has_own_copy(node, r)]
         outside = any(result in self.leaves for result in node.results)
+        if everyone and not readers and not outside:
+            return [], False
         groups: dict[Group, list[Node]] = {}
         for reader in readers:
             for group in self.groups.get(reader, []):
-                groups.setdefault(group, []).append(reader)
-        unfused = [r for r in readers if not self.groups.get(r)]
+                if group.kind is None:
+                    groups.setdefault(group, []).append(reader)
+        unfused = [r for r in readers if not self.groups.get(r) or self._is_closed_to(node, r)]
         if is_free_to_repeat(node):
             joined = [
                 g
@@ -223,10 +258,20 @@ class BlockFusion:
         fused = self._decide(node, inside[0], self._judge(node, group, inside))
         return ([group], False) if fused else ([], True)
 
-    @staticmethod
-    def _why_in_memory(outside: bool, unfused: Sequence[Node]) -> str:
+    def _is_closed_to(self, node: Node, reader: Node) -> bool:
+        """Whether a kernel that a pattern chose reads an op's result from memory."""
+        return any(g.kind and node not in g.nodes for g in self.groups.get(reader, ()))
+
+    def _has_own_copy(self, node: Node, reader: Node) -> bool:
+        """Whether a reader is only in such kernels, and the op in them with it."""
+        groups = self.groups.get(reader, ())
+        return bool(groups) and all(g.kind and node in g.nodes for g in groups)
+
+    def _why_in_memory(self, outside: bool, unfused: Sequence[Node]) -> str:
         if outside:
             return "its result leaves the block"
+        if unfused and self.groups.get(unfused[0]):
+            return "an attention reads its operands many times: they must be in memory"
         if unfused:
             return f"its reader {unfused[0].name} is not a generated loop"
         return "it has readers in several kernels"

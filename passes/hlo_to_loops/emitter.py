@@ -43,6 +43,8 @@ class Buffer:
 
 
 Elemental = Callable[["Emitter", Node, int, Position], Value]
+# A position -> the value there, at the builder's current width.
+Source = Callable[[Position], Value]
 
 
 class StridedSource(Protocol):
@@ -64,6 +66,7 @@ class Emitter:
         gathers: whether loads with a lane stride other than 1 may be emitted as vector gathers.
         row_lanes: vector width for reductions met in scalar code; 0 keeps them scalar.
         share_fold: computes a `Fold` in another way than loops; gives None where it cannot.
+        sources: tensors whose elements the kernel has somewhere already; see `provide`.
     """
 
     def __init__(self, builder: Builder, buffers: Mapping[Tensor, Buffer]) -> None:
@@ -88,6 +91,12 @@ class Emitter:
         self.loaded_in_body: dict[Buffer, set[Affine]] = {}
         self._lane_level = 0
         self._cuts: dict[Tensor, frozenset[int]] = {t: frozenset() for t in buffers}
+        self.sources: dict[Tensor, Source] = {}
+
+    def provide(self, tensor: Tensor, source: Source) -> None:
+        """From here on elements of `tensor` come from `source` instead of from its producer."""
+        self.sources[tensor] = source
+        self._cuts[tensor] = frozenset()
 
     def cuts(self, tensor: Tensor) -> frozenset[int]:
         """Where the row-major space of a tensor must be cut into loops; see loop_space."""
@@ -262,6 +271,8 @@ class Emitter:
         return Value(value.type, parts, lanes)
 
     def _emit(self, tensor: Tensor, position: Position) -> Value:
+        if (source := self.sources.get(tensor)) is not None:
+            return source(position)
         if (buffer := self.buffers.get(tensor)) is not None:
             return self.load(buffer, position.linear(tensor.shape))
         node = tensor.producer

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hlo.passes.hlo_to_loops import elemental
+from hlo.passes.hlo_to_loops.attention import emit_attention
 from hlo.passes.hlo_to_loops.contraction_kernel import emit_contraction
 from hlo.passes.hlo_to_loops.cumulative_kernel import emit_cumulative
 from hlo.passes.hlo_to_loops.graph import Node, Region
@@ -36,7 +37,7 @@ def _loops(region: Region, width: Width) -> Kernel:
 
 
 def _special(region: Region, root: Node) -> Kernel | None:
-    for emit in (emit_matrix_vector, emit_contraction):
+    for emit in (emit_attention, emit_matrix_vector, emit_contraction):
         if (kernel := emit(region)) is not None:
             return kernel
     if (library := LIBRARY_EMITTERS.get(root.name)) is not None and (

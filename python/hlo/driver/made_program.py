@@ -75,18 +75,21 @@ def make_program(
     chosen: Options,
     watch: Stopwatch,
     emit: Callable[[Region], Kernel] = emit_kernel,
+    attention: bool = True,
 ) -> MadeProgram:
     """Runs the passes on a copy of a program.
 
     Args:
         emit: makes the kernel of a region, for the target.
+        attention: whether it makes one of an attention.
 
     Raises:
         CompileError: the program asks for what the compiler cannot do.
     """
     with watch.stage("import"):
         module = copy_of(original)
-    for element in passes_to(Phase.FUSED if chosen.optimize else Phase.LEGALIZED, chosen.fast):
+    last = Phase.FUSED if chosen.optimize else Phase.LEGALIZED
+    for element in passes_to(last, chosen.fast, attention):
         with watch.stage(element.name):
             element.run(module)
         if chosen.verify:

@@ -12,36 +12,42 @@ from hlo.passes.kernel_forms.prepare_sorts import PrepareSorts
 from hlo.passes.kernel_forms.split_dots import SplitDots
 from hlo.passes.kernel_forms.split_reductions import SplitReductions
 
-FUSION: tuple[PipelineElement, ...] = (
-    # Padding and transposes become ops of their own, which fuse with their neighbours.
-    PrepareConvolutions(),
-    PrepareSorts(),  # comparators become functions that see nothing but elements
-    PrepareDots(),
-    SplitDots(),  # sums of partial dots fuse with what follows
-    SplitReductions(),  # before fusion, so that both halves take their producers and consumers in
-    Fuse(),
-)
+
+def fusion_passes(attention: bool = True) -> tuple[PipelineElement, ...]:
+    """Kernel forms, then fusion; `attention` is for targets that have a kernel for it."""
+    return (
+        # Padding and transposes become ops of their own, which fuse with their neighbours.
+        PrepareConvolutions(),
+        PrepareSorts(),  # comparators become functions that see nothing but elements
+        PrepareDots(),
+        SplitDots(),  # sums of partial dots fuse with what follows
+        SplitReductions(),  # ahead of fusion, so that both halves take in what is around them
+        Fuse(attention=attention),
+    )
 
 
-def phase_passes(phase: Phase, fast: bool = False) -> tuple[PipelineElement, ...]:
+def phase_passes(
+    phase: Phase, fast: bool = False, attention: bool = True
+) -> tuple[PipelineElement, ...]:
     """The passes that take a program from the phase before `phase` to it, in order.
 
-    `fast` lets rules change how floats round, and take them for finite.
+    `fast` lets rules change how floats round, and take them for finite; `attention` as for
+    `fusion_passes`.
 
     From `Phase.HOST` on the program is no longer one module of `hlo`: see `hlo.driver.compile`.
     """
     return {
         Phase.LEGALIZED: legalize.PIPELINE,
         Phase.SIMPLIFIED: simplify.FAST_PIPELINE if fast else simplify.PIPELINE,
-        Phase.FUSED: FUSION,
+        Phase.FUSED: fusion_passes(attention),
     }.get(phase, ())
 
 
-def passes_to(phase: Phase, fast: bool = False) -> list[PipelineElement]:
-    """The passes that take an input program to `phase`, in order; `fast` as for `phase_passes`."""
+def passes_to(phase: Phase, fast: bool = False, attention: bool = True) -> list[PipelineElement]:
+    """The passes that take an input program to `phase`, in order; options as of `phase_passes`."""
     return [
         element
         for step in Phase
         if step.order <= phase.order
-        for element in phase_passes(step, fast)
+        for element in phase_passes(step, fast, attention)
     ]

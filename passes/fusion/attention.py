@@ -1,0 +1,253 @@
+"""Finds attention in a block: query-key dot, softmax of its rows, dot with the values.
+
+From each dot that could multiply probabilities by values the search goes back through what makes
+its operands, elementwise ops, reductions and data movement, to another dot. Whether that is an
+attention the kernel can compute, whatever the order of operands and dimensions, is for
+`attention_parts` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hlo.passes.fusion.op_traits import ELEMENTWISE, EXPENSIVE
+from hlo.passes.hlo_to_loops.attention_parts import (
+    AttentionParts,
+    NotAttentionError,
+    attention_parts,
+    spread_from,
+)
+from hlo.passes.hlo_to_loops.emitter import splat_of
+from hlo.passes.hlo_to_loops.graph import Node, Tensor
+
+KIND = "attention"
+MAX_CORE = 48  # ops between the dots
+MAX_SIDE = 32  # ops of a mask that are computed again in the kernel
+MOVED = frozenset({"broadcast_in_dim", "reshape", "transpose"})
+WITHIN = ELEMENTWISE | MOVED | {"reduce"}
+
+
+@dataclass(frozen=True)
+class Attention:
+    """An attention in a block.
+
+    Attributes:
+        root: the op whose result the kernel stores.
+        core: ops that depend on the scores, the dots included: no other kernel computes them.
+        side: ops for masks, biases and constants, copied into the kernel.
+    """
+
+    root: Node
+    core: tuple[Node, ...]
+    side: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why two dots with a softmax between them are not one kernel."""
+
+    scores: Node
+    product: Node
+    reason: str
+
+
+def find_attention(
+    nodes: Sequence[Node], readers: Mapping[Tensor, Sequence[Node]], leaves: set[Tensor]
+) -> tuple[list[Attention], list[Refusal]]:
+    """The attentions of a block, in program order, and what came close.
+
+    Args:
+        nodes: the block's ops.
+        readers: of each tensor, those inside regions included.
+        leaves: tensors that leave the block.
+    """
+    search = _Search({n: i for i, n in enumerate(nodes)}, readers, leaves)
+    found: list[Attention] = []
+    taken: set[Node] = set()
+    for node in nodes:
+        if node.name == "dot_general" and node not in taken:
+            attention = search.ending_in(node, taken)
+            if attention is not None:
+                found.append(attention)
+                taken.update(attention.core)
+    return found, [r for r in search.refusals if r.product not in taken]
+
+
+class _Search:
+    def __init__(
+        self,
+        position: Mapping[Node, int],
+        readers: Mapping[Tensor, Sequence[Node]],
+        leaves: set[Tensor],
+    ) -> None:
+        self.position, self.readers, self.leaves = position, readers, leaves
+        self.refusals: list[Refusal] = []
+        self._made: dict[Tensor, list[Node]] = {}
+
+    def ending_in(self, product: Node, taken: set[Node]) -> Attention | None:
+        """The attention whose second dot is `product`."""
+        for operand in product.operands:
+            cone = self._cone(operand)
+            dots = [n for n in cone if n.name == "dot_general" and n not in taken]
+            if not dots or not any(n.name == "reduce" for n in cone):
+                continue
+            for scores in dots:
+                attention = self._between(scores, product, cone)
+                if attention is not None:
+                    return attention
+        return None
+
+    def _cone(self, tensor: Tensor) -> list[Node]:
+        """What makes a tensor, back to dots and to what is not computed by loops."""
+        found: dict[Node, None] = {}
+        pending = [tensor]
+        while pending and len(found) <= 2 * MAX_CORE:
+            node = pending.pop().producer
+            if node is None or node in found or node not in self.position:
+                continue
+            if node.name == "dot_general":
+                found[node] = None
+            elif node.name in WITHIN:
+                found[node] = None
+                pending.extend(node.operands)
+        return sorted(found, key=self.position.__getitem__)
+
+    def _between(self, scores: Node, product: Node, cone: Sequence[Node]) -> Attention | None:
+        depends: set[Tensor] = set(scores.results)
+        core = [scores]
+        for node in cone:
+            if node is not scores and any(o in depends for o in node.operands):
+                if node.name == "dot_general":
+                    return None
+                core.append(node)
+                depends.update(node.results)
+        if sum(n.name == "reduce" for n in core) == 1:
+            # Weights that are summed beside the second dot: the sums divide its result.
+            sums = {r: None for n in core for r in self.readers.get(n.results[0], ())
+                    if r.name == "reduce" and r not in core}  # fmt: skip
+            core += sums
+            depends.update(t for n in sums for t in n.results)
+        if sum(n.name == "reduce" for n in core) != 2 or len(core) > MAX_CORE:
+            return None
+        core.append(product)
+        after = self._after(product, depends)
+        root = after[-1] if after else product
+        core += after
+        held = set(core)
+        for node in core:
+            if node is not root and (reader := self._outside(node, held)) is not None:
+                self.refusals.append(Refusal(scores, product, f"{node.name} is read {reader}"))
+                return None
+        side = self._side(core)
+        ordered = sorted({*core, *side}, key=self.position.__getitem__)
+        try:
+            parts = attention_parts(ordered, root.results[0])
+        except NotAttentionError as problem:
+            self.refusals.append(Refusal(scores, product, str(problem)))
+            return None
+        if not _pays(parts):
+            self.refusals.append(Refusal(scores, product, "it is too small for a kernel of tiles"))
+            return None
+        return Attention(root, tuple(sorted(core, key=self.position.__getitem__)), tuple(side))
+
+    def _outside(self, node: Node, held: set[Node]) -> str | None:
+        for result in node.results:
+            if result in self.leaves:
+                return "outside the block"
+            for reader in self.readers.get(result, ()):
+                if reader not in held:
+                    return f"by {reader.name} too"
+        return None
+
+    def _after(self, product: Node, depends: set[Tensor]) -> list[Node]:
+        """What follows element by element and no one else reads: a transpose, a division."""
+        found: list[Node] = []
+        current, kept = product, 0
+        while True:
+            result = current.results[0]
+            following = self.readers.get(result, ())
+            if result in self.leaves or len(set(following)) != 1:
+                break
+            node = following[0]
+            others = [o for o in node.operands if o is not result]
+            if (
+                node.name not in (ELEMENTWISE - EXPENSIVE) | {"reshape", "transpose", "divide"}
+                or node.results[0].size != result.size
+                or node.results[0].type.name not in ("f16", "bf16", "f32", "f64")
+                or len(others) + 1 < len(node.operands)
+                or not all(_is_splat(o) or spread_from(o) in depends for o in others)
+            ):
+                break
+            found.append(node)
+            current = node
+            if node.name != "reshape":
+                kept = len(found)
+        found = found[:kept]
+        spreading = {
+            n
+            for node in found
+            for operand in node.operands
+            for n in _spreads(operand)
+            if spread_from(operand) in depends
+        }
+        return [*sorted(spreading, key=self.position.__getitem__), *found]
+
+    # -- masks -------------------------------------------------------------------------------------
+    def _side(self, core: Sequence[Node]) -> list[Node]:
+        """Ops to compute again in the kernel: what is smaller when made there than when read."""
+        held = set(core)
+        side: dict[Node, None] = {}
+        dots = (core[0], next(n for n in reversed(core) if n.name == "dot_general"))
+        for node in core:
+            if node in dots:
+                continue
+            for operand in node.operands:
+                producer = operand.producer
+                if producer is not None and producer not in held:
+                    side.update(dict.fromkeys(self._remade(operand)))
+        return list(side)
+
+    def _remade(self, tensor: Tensor) -> list[Node]:
+        """The ops that make a tensor in the kernel: none if it is to be read from memory."""
+        if (known := self._made.get(tensor)) is None:
+            known = self._made[tensor] = self._how_to_make(tensor)
+        return known
+
+    def _how_to_make(self, tensor: Tensor) -> list[Node]:
+        node = tensor.producer
+        if node is None or node not in self.position:
+            return []
+        if node.name == "constant":
+            return [node] if splat_of(node) is not None else []
+        if node.name == "iota":
+            return [node]
+        if node.name in MOVED:
+            return list(dict.fromkeys([node, *self._remade(node.operands[0])]))
+        if node.name not in ELEMENTWISE or node.name in EXPENSIVE:
+            return []
+        made = [n for operand in node.operands for n in self._remade(operand)]
+        inside = dict.fromkeys([node, *made])
+        read = {o for n in inside for o in n.operands if o.producer not in inside}
+        if len(inside) > MAX_SIDE or sum(t.size for t in read) > tensor.size:
+            return []
+        return list(inside)
+
+
+def _pays(parts: AttentionParts) -> bool:
+    """Whether there is more to it than a handful of scores."""
+    return parts.logits.size >= 16 and parts.depth >= 4 and parts.width >= 4
+
+
+def _is_splat(tensor: Tensor) -> bool:
+    node = tensor.producer
+    return node is not None and node.name == "constant" and splat_of(node) is not None
+
+
+def _spreads(tensor: Tensor) -> Iterator[Node]:
+    """The broadcasts and reshapes that make a tensor, and the constant at their start."""
+    while (node := tensor.producer) is not None:
+        if node.name not in ("broadcast_in_dim", "reshape"):
+            return
+        yield node
+        tensor = node.operands[0]

@@ -1,0 +1,144 @@
+"""What attention kernels share: scratch, work units, and where values come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from hlo.passes.hlo_to_loops import elementwise
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
+from hlo.passes.hlo_to_loops.attention_parts import KEY, AttentionParts, Operand, row_name
+from hlo.passes.hlo_to_loops.builder import Builder, Value
+from hlo.passes.hlo_to_loops.elemental.contractions import product_type
+from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter
+from hlo.passes.hlo_to_loops.graph import Region, Tensor
+from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
+
+VECTOR_BITS = 512
+MOST_STRIPS = 32  # work units: each has scratch of its own
+FEWEST_STRIPS = 8
+Where = Mapping[str, Affine]
+
+
+def lanes_of(parts: AttentionParts) -> int:
+    """Elements of a vector of products."""
+    return VECTOR_BITS // product_type(parts.scores.type).bits
+
+
+@dataclass(frozen=True)
+class Strips:
+    """How blocks are divided into work units, each a run of blocks with scratch of its own."""
+
+    blocks: int
+    count: int
+
+    @staticmethod
+    def of(blocks: int, scratch: int, scores: int) -> Strips:
+        """Enough units for all threads, but scratch well below the scores if that can be."""
+        count = min(blocks, MOST_STRIPS)
+        while count > FEWEST_STRIPS and count * scratch * 4 > scores:
+            count //= 2
+        return Strips(blocks, count)
+
+
+class AttentionEmission:
+    """What both kinds of attention kernel share: scratch, strips of blocks, sources of values."""
+
+    def __init__(self, region: Region, parts: AttentionParts) -> None:
+        self.region, self.parts = region, parts
+        self.inputs, self.outputs = argument_buffers(region)
+        self.b = Builder()
+        self.em = Emitter(self.b, self.inputs)
+        self.kind = product_type(parts.scores.type)
+        self.lanes = lanes_of(parts)
+        self.vector = f"vector<{self.lanes}x{self.kind.register}>"
+        self.base = ZERO
+        # Indices of the rows in hand; that of the dimension of the block changes within it.
+        self.where: dict[str, Affine] = {}
+
+    def kernel(self, blocks: int, scratch: int, emit: Callable[[Affine], None]) -> Kernel:
+        """The kernel of `blocks` blocks, each of which works in `scratch` elements from `base`."""
+        em, b = self.em, self.b
+        strips = Strips.of(blocks, scratch, self.parts.logits.size)
+        self.scratch = Buffer("%scratch0", strips.count * scratch, self.kind)
+        with b.loop("%begin", "%end", b.index(1)) as loop:
+            strip = em.variable(loop.iv, strips.count)
+            self.base = strip * scratch
+            first, last = (self._block_of(s, strips) for s in (strip, strip + 1))
+            with b.loop(first, last, b.index(1)) as inner:
+                emit(em.variable(inner.iv, blocks) if blocks > 1 else ZERO)
+        return Kernel(
+            function_text(b, list(self.inputs.values()), [*self.outputs, self.scratch]),
+            strips.count,
+            tuple(buffer.memref for buffer in self.inputs.values()),
+            tuple(buffer.memref for buffer in self.outputs),
+            scratch=((self.scratch.elements, self.kind),),
+        )
+
+    def _block_of(self, strip: Affine, strips: Strips) -> str:
+        """The first block of a strip."""
+        b = self.b
+        scaled = self.em.index(strip * strips.blocks)
+        return b.op(f"arith.divui {scaled}, {b.index(strips.count)} : index")
+
+    # -- memory ------------------------------------------------------------------------------------
+    def load(self, at: Affine) -> str:
+        """A vector of scratch."""
+        place = f"{self.scratch.name}[{self.em.index(self.base + at)}]"
+        return self.b.load(f"vector.load {place} : {self.scratch.memref}, {self.vector}")
+
+    def store(self, name: str, at: Affine) -> None:
+        """Stores a vector to scratch."""
+        place = f"{self.scratch.name}[{self.em.index(self.base + at)}]"
+        self.b.effect(f"vector.store {name}, {place} : {self.scratch.memref}, {self.vector}")
+
+    def load_scalar(self, at: Affine) -> str:
+        place = f"{self.scratch.name}[{self.em.index(self.base + at)}]"
+        return self.b.load(f"memref.load {place} : {self.scratch.memref}")
+
+    def store_scalar(self, name: str, at: Affine) -> None:
+        place = f"{self.scratch.name}[{self.em.index(self.base + at)}]"
+        self.b.effect(f"memref.store {name}, {place} : {self.scratch.memref}")
+
+    def splatted(self, operand: Operand, where: Where) -> str:
+        """An element of an operand in memory, in every lane."""
+        em, b = self.em, self.b
+        with em.scalar():
+            value = em.load(self.inputs[operand.tensor], at(operand.offset, where))
+            value = elementwise.convert(b, value, self.kind)
+        return em.splat(value, self.lanes).name
+
+    # -- values ------------------------------------------------------------------------------------
+    def held(self, tensor: Tensor, name: str) -> Value:
+        """A register as an element of a tensor."""
+        return Value(tensor.type, (name,), self.b.lanes)
+
+    def rounded(self, tensor: Tensor, name: str) -> Value:
+        """A sum of products as an element of a dot's result."""
+        return elementwise.convert(self.b, Value(self.kind, (name,), self.b.lanes), tensor.type)
+
+    def provide_constantly(self, tensor: Tensor, value: Value) -> None:
+        self.em.provide(tensor, lambda _: value)
+
+    def logits_position(self, where: Where, key: Affine) -> Position:
+        """Where a row's logit of a key is in the tensor of logits."""
+        dims = [where[row_name(d)] for d in range(len(self.parts.rows))]
+        return Position.of_dims([*dims, key])
+
+    def probabilities_position(self, where: Where, key: Affine) -> Position:
+        return Position.of_offset(at(self.parts.probabilities_at, {**where, KEY: key}))
+
+    def fma(self, left: str, right: str, total: str) -> str:
+        return self.b.op(f"math.fma {left}, {right}, {total} : {self.vector}")
+
+    def zero(self) -> str:
+        with self.b.width(self.lanes):
+            return elementwise.constant(self.b, self.kind, 0).name
+
+
+def at(offset: Affine, where: Where) -> Affine:
+    """An offset with its variables replaced."""
+    total = Affine((), offset.constant)
+    for name, coefficient in offset.terms:
+        total = total + where[name] * coefficient
+    return total

@@ -1,0 +1,32 @@
+// Probabilities that something else reads must be in memory: that is no attention, and says so.
+// RUN: hlo-opt --explain-fusion %s | FileCheck %s
+
+// CHECK: dot_general {{.*}} -> multiply {{.*}}: not fused because {{.*}}; no attention: divide is read outside the block
+// CHECK: kernels: 4{{$}}
+// CHECK-NOT: [attention]
+
+module @scores_are_a_result {
+  func.func public @main(%q: tensor<1x256x4x64xf32>, %k: tensor<1x256x4x64xf32>, %v: tensor<1x256x4x64xf32>) -> (tensor<1x256x4x64xf32>, tensor<1x4x256x256xf32>) {
+    %0 = "hlo.dot_general"(%q, %k) {dot_dimension_numbers = #hlo.dot<lhs_batching_dimensions = [0, 2], rhs_batching_dimensions = [0, 2], lhs_contracting_dimensions = [3], rhs_contracting_dimensions = [3]>} : (tensor<1x256x4x64xf32>, tensor<1x256x4x64xf32>) -> tensor<1x4x256x256xf32>
+    %scale = hlo.constant dense<1.250000e-01> : tensor<1x4x256x256xf32>
+    %1 = hlo.multiply %0, %scale : tensor<1x4x256x256xf32>
+    %row = hlo.iota dim = 0 : tensor<256x256xi32>
+    %key = hlo.iota dim = 1 : tensor<256x256xi32>
+    %seen = hlo.compare GE, %row, %key,  SIGNED : (tensor<256x256xi32>, tensor<256x256xi32>) -> tensor<256x256xi1>
+    %mask = hlo.broadcast_in_dim %seen, dims = [2, 3] : (tensor<256x256xi1>) -> tensor<1x4x256x256xi1>
+    %fill = hlo.constant dense<-2.38197633E+38> : tensor<1x4x256x256xf32>
+    %2 = hlo.select %mask, %1, %fill : tensor<1x4x256x256xi1>, tensor<1x4x256x256xf32>
+    %low = hlo.constant dense<0xFF800000> : tensor<f32>
+    %3 = hlo.reduce(%2 init: %low) applies hlo.maximum across dimensions = [3] : (tensor<1x4x256x256xf32>, tensor<f32>) -> tensor<1x4x256xf32>
+    %4 = hlo.broadcast_in_dim %3, dims = [0, 1, 2] : (tensor<1x4x256xf32>) -> tensor<1x4x256x256xf32>
+    %5 = hlo.subtract %2, %4 : tensor<1x4x256x256xf32>
+    %6 = hlo.exponential %5 : tensor<1x4x256x256xf32>
+    %zero = hlo.constant dense<0.000000e+00> : tensor<f32>
+    %7 = hlo.reduce(%6 init: %zero) applies hlo.add across dimensions = [3] : (tensor<1x4x256x256xf32>, tensor<f32>) -> tensor<1x4x256xf32>
+    %8 = hlo.broadcast_in_dim %7, dims = [0, 1, 2] : (tensor<1x4x256xf32>) -> tensor<1x4x256x256xf32>
+    %9 = hlo.divide %6, %8 : tensor<1x4x256x256xf32>
+    %10 = "hlo.dot_general"(%v, %9) {dot_dimension_numbers = #hlo.dot<lhs_batching_dimensions = [0, 2], rhs_batching_dimensions = [0, 1], lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [3]>} : (tensor<1x256x4x64xf32>, tensor<1x4x256x256xf32>) -> tensor<1x4x64x256xf32>
+    %11 = "hlo.transpose"(%10) {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x4x64x256xf32>) -> tensor<1x256x4x64xf32>
+    return %11, %9 : tensor<1x256x4x64xf32>, tensor<1x4x256x256xf32>
+  }
+}
