@@ -19,6 +19,7 @@ examples:
   hlo-run model.mlir --args=inputs.npz --check=jax --time=20 --json
   hlo-run model.mlir --spec=model.json --check=reference
   hlo-run model.mlir --seed=0 --time=100
+  hlo-run model.mlir --seed=0 --target=nvptx:sm_80 --emulate --check=reference
 
 The program is hlo or StableHLO, text or bytecode; its entry is @main. Integers must match exactly;
 floating point within 1e-4 relative for f32 and complex64, 1e-9 for f64, 1e-2 for f16, 4e-2 for
@@ -50,6 +51,15 @@ def _parser() -> argparse.ArgumentParser:
     add("--version", action="version", version=f"hlo-run {__version__}")
     add("program", help="a program: .mlir text or bytecode; - for standard input")
     add("--target", default="cpu", help="what to compile for (default: cpu)")
+    add(
+        "--emulate",
+        nargs="?",
+        type=int,
+        const=0,
+        metavar="SCHEDULE",
+        help="run a program for a GPU on the emulated device, which finds memory errors and races; "
+        "blocks and warps run in order (0, the default), backwards (1) or at random (others)",
+    )
     add(
         "--cache",
         action=argparse.BooleanOptionalAction,
@@ -140,8 +150,15 @@ def _options(args: argparse.Namespace) -> RunOptions:
         repetitions=args.time,
         json=args.json,
         output=args.output,
-        compile_options=dict(_compile_option(text) for text in args.option),
+        compile_options=_compile_options(args),
     )
+
+
+def _compile_options(args: argparse.Namespace) -> dict[str, Any]:
+    options = dict(_compile_option(text) for text in args.option)
+    if args.emulate is not None:
+        options |= {"emulate": True, "schedule": args.emulate}
+    return options
 
 
 def _positions(text: str | None) -> tuple[int, ...]:

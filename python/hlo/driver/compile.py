@@ -164,6 +164,8 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled | 
     with depth_as_error():
         if is_gpu_target(target):
             return compile_for_gpu(program, target, chosen)
+        if chosen.emulate:
+            raise CompileError(f"option emulate: the target {target!r} is not emulated but run")
         return _compile(program, chosen)
 
 

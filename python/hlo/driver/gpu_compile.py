@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
 
 from hlo import ir
-from hlo.diagnostics import CompileError
+from hlo.diagnostics import CompileError, ExecutionError
 from hlo.driver.made_program import Options, Stopwatch, make_program
 from hlo.driver.module_copy import copy_of
 from hlo.driver.phases import Phase
@@ -14,7 +17,9 @@ from hlo.driver.pipeline import passes_to
 from hlo.driver.preconditions import check_functions
 from hlo.driver.program_text import name_of
 from hlo.driver.statistics import ProgramStatistics
+from hlo.gpu.emulated_device import EmulatedDevice, EmulatedModule
 from hlo.gpu.plan import Launch, LaunchPlan
+from hlo.gpu.plan_program import PlanProgram
 from hlo.gpu.plan_text import plan_text
 from hlo.importers.program import load_program
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
@@ -67,6 +72,30 @@ class GpuCompiled:
             alias_bytes=sum(sizes[result] for result, _ in plan.aliases),
             stage_seconds=dict(self.stage_seconds),
         )
+
+    def __call__(self, *arguments: object) -> tuple[np.ndarray[Any, Any], ...]:
+        """Runs the program on the emulated device; see `emulated`.
+
+        Raises:
+            ArgumentError: a count, shape or dtype differs from the signature.
+            ExecutionError: a kernel fails.
+        """
+        return self._runner(*arguments)
+
+    @cached_property
+    def _runner(self) -> PlanProgram[EmulatedModule]:
+        if not self._options.emulate:
+            raise ExecutionError("a program for a GPU runs by emulate=True")
+        return self.emulated(self._options.schedule)
+
+    def emulated(self, schedule: int = 0, *, races: bool = True) -> PlanProgram[EmulatedModule]:
+        """The program on the device that `hlo.gpu.emulated_device` describes.
+
+        Args:
+            schedule: 0 runs blocks and warps in order, 1 backwards, others at random.
+            races: look for data races.
+        """
+        return PlanProgram(self.plan, EmulatedDevice(schedule, races=races))
 
     def as_text(self, stage: str = "plan") -> str:
         """The program after a stage: `plan`, `gpu`, `llvm`, `ptx`, or a phase ahead of the kernels.

@@ -45,6 +45,8 @@ class Options:
         optimize: simplify and fuse; without, every op of the program is a kernel of its own.
         fast: let simplification change how floats round, and take them for finite; the rules are
             listed in docs/simplification.md under "Fast arithmetic".
+        emulate: run a program for a GPU on the emulated device, which finds errors and races.
+        schedule: of the emulated device: 0 in order, 1 backwards, others at random.
     """
 
     donate: tuple[int, ...] = ()
@@ -53,6 +55,8 @@ class Options:
     verify: bool = False
     optimize: bool = True
     fast: bool = False
+    emulate: bool = False
+    schedule: int = 0
 
 
 @dataclass(frozen=True)

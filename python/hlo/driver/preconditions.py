@@ -13,7 +13,7 @@ from hlo.diagnostics import CompileError, UnsupportedError
 from hlo.passes.hlo_to_host.program import entry_of
 
 _MOST_BYTES = 2**63 - 1
-_FLAGS = ("reuse", "verify", "optimize", "fast")
+_FLAGS = ("reuse", "verify", "optimize", "fast", "emulate")
 _Type = tuple[tuple[int, ...], str]
 
 
@@ -30,6 +30,10 @@ def check_options(options: Mapping[str, Any]) -> None:
         raise CompileError(
             "option threads: expected a number of threads, or 0 for all processors, found "
             f"{options['threads']!r}"
+        )
+    if "schedule" in options and _index(options["schedule"]) is None:
+        raise CompileError(
+            f"option schedule: expected a number from 0, found {options['schedule']!r}"
         )
     if "donate" in options:
         _check_donated(options["donate"])
