@@ -62,7 +62,7 @@ def hlo_to_host(
     results = [
         Storage(f"%res{i}", t.size, t.type, owned=True) for i, t in enumerate(region.results)
     ]
-    aliases = _aliases(function, region, donated)
+    aliases = results_in_arguments(function, region, donated)
     for result, argument in aliases.items():
         results[result] = arguments[argument]
         arguments[argument].owned = True
@@ -114,7 +114,27 @@ def entry_of(module: ir.Module) -> ir.Operation:
     raise UnsupportedError("the module has no function @main with a body to compile")
 
 
-def _aliases(function: ir.Operation, region: Any, donated: Sequence[int]) -> dict[int, int]:
+def mark_donated(module: ir.Module, donated: Sequence[int]) -> None:
+    """Marks arguments of the entry as `jax.buffer_donor`, for the passes that look ahead."""
+    if not donated:
+        return
+    function = entry_of(module)
+    count = len(function.regions[0].blocks[0].arguments)
+    given = [index for index in donated if index < count]
+    marks: list[dict[str, ir.Attribute]] = [{} for _ in range(count)]
+    if "arg_attrs" in function.attributes:
+        present = ir.ArrayAttr(function.attributes["arg_attrs"])
+        marks = [{entry.name: entry.attr for entry in ir.DictAttr(a)} for a in present]
+    with module.context:
+        for index in given:
+            if "tf.aliasing_output" not in marks[index]:
+                marks[index]["jax.buffer_donor"] = ir.BoolAttr.get(True)
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(m) for m in marks])
+
+
+def results_in_arguments(
+    function: ir.Operation, region: Region, donated: Sequence[int] = ()
+) -> dict[int, int]:
     """Result -> donated argument: as marked, else the first donated one of the same type."""
     marks: list[ir.DictAttr | dict[str, ir.Attribute]] = [{} for _ in region.arguments]
     if "arg_attrs" in function.attributes:

@@ -81,7 +81,9 @@ def host_to_plan(inputs: PlanInputs) -> LaunchPlan:
         arguments=tuple(TensorType(tuple(s), name) for s, name in host.argument_types),
         results=tuple(TensorType(tuple(s), name) for s, name in host.result_types),
         aliases=tuple(sorted(host.donated.items())),
-        arena_slices=tuple((a.name, a.offset, a.size) for a in inputs.arena.allocations),
+        arena_slices=tuple(
+            (a.name, a.offset, a.size) for a in inputs.arena.allocations if a.lender is None
+        ),
     )
 
 
@@ -102,12 +104,14 @@ class _Reader:
 
     Attributes:
         slices: where each memref is.
+        parameters: where the arguments of @main are.
         loaded: for an integer read from memory, or made of one, the slice it was read from.
     """
 
     kernels: Mapping[str, GpuKernel]
     slices: dict[ir.Value, BufferSlice] = field(default_factory=dict[ir.Value, BufferSlice])
     loaded: dict[ir.Value, BufferSlice] = field(default_factory=dict[ir.Value, BufferSlice])
+    parameters: list[BufferSlice] = field(default_factory=list[BufferSlice])
 
     def name_arguments(self, block: ir.Block, host: HostProgram) -> None:
         """@main takes the arguments, the results, then the constants."""
@@ -121,6 +125,7 @@ class _Reader:
             for i in range(count):
                 value = next(parameters)
                 self.slices[value] = BufferSlice(base, i, 0, byte_size(value.type))  # pyright: ignore[reportArgumentType]
+                self.parameters.append(self.slices[value])
 
     def steps(self, block: ir.Block) -> tuple[Step, ...]:
         found: list[Step] = []
@@ -138,7 +143,11 @@ class _Reader:
     def alloc(self, op: ir.Operation) -> list[Step]:
         size = byte_size(op.results[0].type)
         offset = ir.attributes.integer(op, "hlo.offset")
-        self.slices[op.results[0]] = BufferSlice("arena", 0, offset, size)
+        place = BufferSlice("arena", 0, offset, size)
+        if "hlo.lender" in op.attributes:  # a result that is written later
+            whole = self.parameters[ir.attributes.integer(op, "hlo.lender")]
+            place = BufferSlice(whole.base, whole.index, offset, size)
+        self.slices[op.results[0]] = place
         return []
 
     def copy(self, op: ir.Operation) -> list[Step]:

@@ -121,8 +121,10 @@ class Compiled:
 
     def memory_analysis(self) -> MemoryAnalysis:
         """Arguments, results and every intermediate: sizes, live ranges and offsets."""
-        options = self._options
-        return memory_analysis(self._host, self._analysed.fused, options.donate, options.reuse)
+        options, program = self._options, self._analysed
+        return memory_analysis(
+            self._host, program.fused, options.donate, options.reuse, program.planned
+        )
 
     def assert_donated(self) -> None:
         """Checks that results take over the memory of all donated arguments.

@@ -12,7 +12,7 @@ from hlo.driver.module_copy import copy_of
 from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
 from hlo.driver.preconditions import check_addressable, check_donated_exist
-from hlo.passes.hlo_to_host.program import HostProgram, hlo_to_host
+from hlo.passes.hlo_to_host.program import HostProgram, hlo_to_host, mark_donated
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
@@ -92,6 +92,7 @@ def make_program(
     """
     with watch.stage("import"):
         module = copy_of(original)
+        mark_donated(module, chosen.donate)
     last = Phase.FUSED if chosen.optimize else Phase.LEGALIZED
     for element in passes_to(last, chosen.fast, attention):
         with watch.stage(element.name):

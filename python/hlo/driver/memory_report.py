@@ -16,6 +16,7 @@ from hlo.passes.hlo_to_host.program import HostProgram, entry_of
 from hlo.passes.memory.deallocate import Deallocate
 from hlo.passes.memory.packing import Buffer, lower_bound
 from hlo.passes.memory.place import Arena, Place, byte_size
+from hlo.passes.memory.schedule import Decision
 
 
 class DonationError(CompileError):
@@ -88,6 +89,7 @@ class MemoryAnalysis:
             schedule takes less.
         constant_bytes: stored constants, which live as long as the executable.
         reuse: whether buffers may share memory.
+        schedule: what `schedule` did with each block, inner ones first.
     """
 
     arguments: tuple[EntryBuffer, ...]
@@ -100,6 +102,7 @@ class MemoryAnalysis:
     floor_bytes: int
     constant_bytes: int
     reuse: bool
+    schedule: tuple[Decision, ...] = ()
 
     @property
     def argument_bytes(self) -> int:
@@ -190,6 +193,16 @@ class MemoryAnalysis:
                 {"argument": unused.argument, "reason": unused.reason}
                 for unused in self.unused_donations
             ],
+            "schedule": [
+                {
+                    "source": source_line(decision.location),
+                    "ops": decision.steps,
+                    "bytes_before": decision.bytes_before,
+                    "bytes_after": decision.bytes_after,
+                    "rule": decision.rule,
+                }
+                for decision in self.schedule
+            ],
             "steps": list(self.steps),
         }
 
@@ -225,8 +238,15 @@ class MemoryAnalysis:
             f"because {copy.reason}\n"
             for copy in self.copies
         )
+        schedule = "".join(
+            f"  {short_source_line(d.location) or 'main'}: {d.steps} ops in another order "
+            f"({d.rule}), {byte_text(d.bytes_before)} to {byte_text(d.bytes_after)} live\n"
+            for d in self.schedule
+            if d.bytes_after < d.bytes_before
+        )
         return (
-            f"{totals}donations:{'' if shared or unused else ' none'}\n{shared}{unused}"
+            f"{totals}schedule:{'' if schedule else ' as it was'}\n{schedule}"
+            f"donations:{'' if shared or unused else ' none'}\n{shared}{unused}"
             f"copies: {len(self.copies)}\n{copies}{self.live_ranges_text()}"
         )
 
@@ -245,7 +265,11 @@ class MemoryAnalysis:
 
 
 def memory_analysis(
-    host: HostProgram, fused: ir.Module, donate: Sequence[int] = (), reuse: bool = True
+    host: HostProgram,
+    fused: ir.Module,
+    donate: Sequence[int] = (),
+    reuse: bool = True,
+    planned: Sequence[Decision] = (),
 ) -> MemoryAnalysis:
     """Plans the memory of a host program.
 
@@ -253,6 +277,7 @@ def memory_analysis(
         fused: the module it was made of.
         donate: arguments that the caller donates, besides those that the module marks.
         reuse: whether buffers may share memory.
+        planned: what `schedule` did, for the report.
     """
     program = ir.parse_module(host.text, fused.context, GENERATED)
     Deallocate().run(program)
@@ -273,6 +298,7 @@ def memory_analysis(
         floor_bytes=_most_live(arena),
         constant_bytes=sum(constant.nbytes for constant in host.constants),
         reuse=reuse,
+        schedule=tuple(planned),
     )
 
 

@@ -18,6 +18,7 @@ from hlo.driver.phases import Phase
 from hlo.driver.program_text import bytecode_of, text_of
 from hlo.driver.reports import NO_REPORTS, Reports, report_text
 from hlo.importers.program import is_bytecode, load_program
+from hlo.passes.hlo_to_host.program import mark_donated
 
 NOTE = "\n  note: "
 
@@ -68,6 +69,7 @@ def run_opt(options: OptOptions) -> int:
     outputs: list[str | bytes] = []
     for index, chunk in enumerate(chunks):
         module = load_program(chunk, source_name=source_name)
+        mark_donated(module, options.reports.donate)
         timings = run_pipeline(module, options.pipeline, _instrumentation(options, index, module))
         outputs.append(_printed(module, options))
         if options.timing:

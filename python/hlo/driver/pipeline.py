@@ -11,6 +11,7 @@ from hlo.passes.kernel_forms.prepare_dots import PrepareDots
 from hlo.passes.kernel_forms.prepare_sorts import PrepareSorts
 from hlo.passes.kernel_forms.split_dots import SplitDots
 from hlo.passes.kernel_forms.split_reductions import SplitReductions
+from hlo.passes.memory.schedule import Schedule
 
 
 def fusion_passes(attention: bool = True) -> tuple[PipelineElement, ...]:
@@ -23,6 +24,7 @@ def fusion_passes(attention: bool = True) -> tuple[PipelineElement, ...]:
         SplitDots(),  # sums of partial dots fuse with what follows
         SplitReductions(),  # ahead of fusion, so that both halves take in what is around them
         Fuse(attention=attention),
+        Schedule(),  # after fusion, which decides what is in memory at all
     )
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hlo import ir
 from hlo.driver.module_copy import copy_of
-from hlo.driver.pass_pipeline import Instrumentation, run_pipeline
+from hlo.driver.pass_pipeline import Instrumentation, PipelineElement, run_pipeline
 from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
 from hlo.passes.fusion.fuse import Fuse
 from hlo.passes.fusion.groups import Edge
-from hlo.passes.hlo_to_host.program import HostProgram, entry_of, hlo_to_host
+from hlo.passes.hlo_to_host.program import HostProgram, entry_of, hlo_to_host, mark_donated
 from hlo.passes.hlo_to_loops.graph import Region, region_of
+from hlo.passes.memory.schedule import Decision, Schedule
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class AnalysedProgram:
     Attributes:
         unfused, fused: the module before and after `fuse`.
         edges: the decisions of `fuse`, with their reasons.
+        planned: what `schedule` did with each block.
         donate: arguments whose memory the caller lets results take over.
         compiled: the host program, where it is known.
     """
@@ -31,6 +33,7 @@ class AnalysedProgram:
     unfused: ir.Module
     fused: ir.Module
     edges: tuple[Edge, ...]
+    planned: tuple[Decision, ...] = ()
     donate: tuple[int, ...] = ()
     compiled: HostProgram | None = None
 
@@ -67,11 +70,18 @@ def analyse(
         fast: as the option of `hlo.compile`.
     """
     unfused = copy_of(program)
+    mark_donated(unfused, donate)
     watch = Instrumentation(verify_each=False, disabled=frozenset(disabled))
     steps = passes_to(Phase.FUSED, fast)
     at, fuse = next((i, step) for i, step in enumerate(steps) if isinstance(step, Fuse))
     run_pipeline(unfused, steps[:at], watch)
     fused = copy_of(unfused)
     edges = [] if fuse.name in watch.disabled else fuse.decisions(unfused)
-    run_pipeline(fused, steps[at:], watch)
-    return AnalysedProgram(unfused, fused, tuple(edges), tuple(donate), compiled)
+    planned: list[Decision] = []
+
+    def before(_: int, element: PipelineElement, module: ir.Module) -> None:
+        if isinstance(element, Schedule):
+            planned.extend(element.decide(module))
+
+    run_pipeline(fused, steps[at:], replace(watch, before=before))
+    return AnalysedProgram(unfused, fused, tuple(edges), tuple(planned), tuple(donate), compiled)

@@ -77,7 +77,9 @@ def report_text(module: ir.Module, wanted: Reports, disabled: frozenset[str] = f
 
 
 def _memory_parts(program: AnalysedProgram, wanted: Reports) -> list[str]:
-    memory = memory_analysis(program.host, program.fused, wanted.donate, wanted.reuse)
+    memory = memory_analysis(
+        program.host, program.fused, wanted.donate, wanted.reuse, program.planned
+    )
     if wanted.view_memory:
         write_output(str(wanted.view_memory), memory_html(memory, name_of(program.fused)))
     return [_memory_text(memory, wanted)]

@@ -127,7 +127,7 @@ def test_the_json_schemas_are_stable() -> None:
     assert list(memory) == [
         "version", "argument_bytes", "result_bytes", "alias_bytes", "constant_bytes",
         "arena_bytes", "peak_bytes", "floor_bytes", "reuse", "arguments", "results", "buffers",
-        "copies", "unused_donations", "steps",
+        "copies", "unused_donations", "schedule", "steps",
     ]  # fmt: skip
     assert list(memory["arguments"][0]) == ["name", "shape", "dtype", "bytes", "shares"]
     assert list(memory["buffers"][0]) == [

@@ -1,0 +1,86 @@
+"""The order of steps that needs the fewest bytes at once, of those that several rules find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hlo.passes.memory.scheduling.exact import best_order
+from hlo.passes.memory.scheduling.list_schedule import freeing_first, making_last
+from hlo.passes.memory.scheduling.problem import Problem, profile
+
+
+@dataclass(frozen=True)
+class Found:
+    """An order, its peak, that of the order given, and the rule that found it."""
+
+    order: tuple[int, ...]
+    peak: int
+    peak_before: int
+    rule: str
+
+
+def schedule(problem: Problem, least_gain: float = 0.0, least_bytes: int = 0) -> Found:
+    """An order of the steps whose peak is at most that of the order given.
+
+    Args:
+        least_gain: share of the peak that another order must save; else the order stays.
+        least_bytes: a lower peak than this is left alone.
+    """
+    given = tuple(range(len(problem.steps)))
+    profiled = profile(problem)
+    before = profiled.peak
+    found = Found(given, before, before, "as it was")
+    if before < least_bytes or not given:
+        return found
+    if before - least_at(problem, profiled.at) <= least_gain * before:
+        return found
+    for rule, order in _orders(problem, before):
+        peak = profile(problem, order).peak
+        if peak < found.peak:
+            found = Found(tuple(order), peak, before, rule)
+    if (order := best_order(problem, found.peak)) is not None:
+        found = Found(tuple(order), profile(problem, order).peak, before, "exact")
+    if before - found.peak <= least_gain * before:
+        return Found(given, before, before, "as it was")
+    return found
+
+
+def _orders(problem: Problem, limit: int) -> Iterator[tuple[str, list[int]]]:
+    given = list(range(len(problem.steps)))
+    early = freeing_first(problem, given, limit)
+    yield "free early", early
+    late = making_last(problem, given)
+    yield "make late", late
+    yield "make late, free early", freeing_first(problem, late, limit)
+    yield "free early, make late", making_last(problem, early)
+
+
+def least_at(problem: Problem, at: int) -> int:
+    """Bytes that are live when a step runs in every order.
+
+    What an earlier step must have made and a later one must read is live in between.
+    """
+    step, values = problem.steps[at], problem.values
+    earlier, later = _reached(problem.before, at), _reached(problem.following, at)
+    makers = problem.makers
+    own = {v for v in step.makes if values[v].home is None} - {made for made, _ in step.over}
+    live = sum(values[v].size for v in own) + step.scratch
+    for value, size in enumerate(v.size for v in values):
+        if not size or makers.get(value) not in earlier or values[value].home is not None:
+            continue
+        readers = problem.readers[value]
+        if values[value].kept or at in readers or any(r in later for r in readers):
+            live += size
+    return live
+
+
+def _reached(edges: Sequence[Sequence[int]], start: int) -> set[int]:
+    found: set[int] = set()
+    queue = [start]
+    while queue:
+        for neighbour in edges[queue.pop()]:
+            if neighbour not in found:
+                found.add(neighbour)
+                queue.append(neighbour)
+    return found
