@@ -48,6 +48,11 @@ class Affine:
                 return coefficient
         return 0
 
+    def renamed(self, old: str, new: str) -> Affine:
+        """The same expression of another variable."""
+        terms = tuple((new if name == old else name, c) for name, c in self.terms)
+        return Affine(tuple(sorted(terms)), self.constant)
+
     def bounds(self, extents: Mapping[str, int]) -> tuple[int, int]:
         """Smallest and largest value, each variable being in [0, extents[variable])."""
         low = high = self.constant
@@ -103,6 +108,11 @@ class Position:
     @staticmethod
     def of_offset(offset: Affine) -> Position:
         return Position(None, offset)
+
+    def renamed(self, old: str, new: str) -> Position:
+        """The same position of another variable."""
+        dims = None if self.dims is None else tuple(i.renamed(old, new) for i in self.dims)
+        return Position(dims, None if self.offset is None else self.offset.renamed(old, new))
 
     def linear(self, shape: Sequence[int]) -> Affine:
         """Row-major offset, in elements, in a tensor of `shape`."""

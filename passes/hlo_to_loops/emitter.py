@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hlo.diagnostics import UnsupportedError
 from hlo.passes.hlo_to_loops import elementwise
@@ -20,6 +20,9 @@ from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.element_types import ElementType, Kind, element_type
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
+
+if TYPE_CHECKING:
+    from hlo.passes.hlo_to_loops.column_folds import ColumnBlock
 
 INDEX_BITS = 64
 LINE_BYTES = 64  # of a cache line
@@ -77,6 +80,10 @@ class Emitter:
         self.mask: str | None = None
         self.gathers = False
         self.row_lanes = 0
+        # Lane variables of neighbouring vectors whose columns are folded in the same loops.
+        self.neighbours: tuple[str, ...] = ()
+        # The columns of the innermost loop, where they are folded a block at a time.
+        self.block: ColumnBlock | None = None
         # While tiles are computed: where their strided loads come from.
         self.tile: StridedSource | None = None
         # If a list: where loads with a lane stride other than 1 are, which are then not emitted.
@@ -109,15 +116,27 @@ class Emitter:
         return Affine.variable(name)
 
     @contextmanager
-    def vector(self, lane: str, lanes: int, mask: str | None = None) -> Generator[None]:
-        """Vector mode: `lane` is the SSA name of lane 0's index; call inside the loop over it."""
+    def vector(
+        self, lane: str, lanes: int, mask: str | None = None, *, level: int | None = None
+    ) -> Generator[None]:
+        """Vector mode: `lane` is the SSA name of lane 0's index; call inside the loop over it.
+
+        Args:
+            level: where that loop is, if other loops lie between.
+        """
         saved = self.lane, self.mask, self._lane_level
-        self.lane, self.mask, self._lane_level = lane, mask, self.b.level - 1
+        self.lane, self.mask = lane, mask
+        self._lane_level = self.b.level - 1 if level is None else level
         try:
             with self.b.width(lanes):
                 yield
         finally:
             self.lane, self.mask, self._lane_level = saved
+
+    @property
+    def lane_level(self) -> int:
+        """Where what all lanes share is computed, if no condition lies between."""
+        return self._lane_level
 
     def hoist_from_here(self) -> None:
         """Vector code in no loop of its own: what lanes share is computed right here."""
@@ -217,16 +236,19 @@ class Emitter:
     def index_value(self, index: Affine, to: ElementType) -> Value:
         """An index as an element, as `iota` gives it."""
         b = self.b
-        integer = element_type("i64")
+        low, high = index.bounds(self.extents)
+        narrow = low > -(1 << 30) and high < 1 << 30  # a vector's length beyond fits as well
+        integer = element_type("i32" if narrow else "i64")
+        kind = integer.register
         with b.width(0):
-            name = b.op(f"arith.index_cast {self.index(index)} : index to i64")
+            name = b.op(f"arith.index_cast {self.index(index)} : index to {kind}")
         if b.lanes:
-            name = b.splat(name, "i64")
+            name = b.splat(name, kind)
             stride = 0 if self.lane is None else index.coefficient(self.lane)
             if stride:
                 steps = ", ".join(str(i * stride) for i in range(b.lanes))
-                ramp = b.op(f"arith.constant dense<[{steps}]> : {b.type_of('i64')}")
-                name = b.op(f"arith.addi {name}, {ramp} : {b.type_of('i64')}")
+                ramp = b.op(f"arith.constant dense<[{steps}]> : {b.type_of(kind)}")
+                name = b.op(f"arith.addi {name}, {ramp} : {b.type_of(kind)}")
         return elementwise.convert(b, Value(integer, (name,), b.lanes), to)
 
     # -- values ------------------------------------------------------------------------------------

@@ -30,7 +30,9 @@ class Fold:
         combine: (accumulators, values) -> accumulators, at the builder's current width.
         initial: accumulators before the first point, at the current width.
         identity: per accumulator, the constant that `combine` leaves alone; None where lanes may
-            not be folded apart (an unknown reducer need not commute).
+            not be folded apart (an unknown reducer need not commute), or begin with elements.
+        merge: (accumulators, accumulators) -> accumulators of elements in any order, where
+            `combine` only takes them in order.
     """
 
     extents: tuple[int, ...]
@@ -38,6 +40,12 @@ class Fold:
     combine: Combine
     initial: tuple[Value, ...]
     identity: tuple[float | int | bool, ...] | None = None
+    merge: Combine | None = None
+
+    @property
+    def in_any_order(self) -> Combine:
+        """Combines accumulators of lanes that were folded apart."""
+        return self.merge or self.combine
 
 
 def fold(em: Emitter, work: Fold) -> list[Value]:
@@ -55,11 +63,11 @@ def fold(em: Emitter, work: Fold) -> list[Value]:
             pass
     if math.prod(work.extents) <= UNROLL_WHOLE:
         return _fold_unrolled(em, work)
-    return _nest(em, work.extents, work.initial, lambda i, acc: work.combine(acc, work.element(i)))
+    return nest(em, work.extents, work.initial, lambda i, acc: work.combine(acc, work.element(i)))
 
 
 def _lanes_for(em: Emitter, work: Fold, inner: int) -> int:
-    if em.b.lanes or not em.row_lanes or work.identity is None:
+    if em.b.lanes or not em.row_lanes or (work.identity is None and work.merge is None):
         return 0
     widest = max((v.type.part_type.bits for v in work.initial), default=32)
     lanes = em.row_lanes if widest <= 32 else em.row_lanes // 2
@@ -80,7 +88,7 @@ def _fold_unrolled(em: Emitter, work: Fold) -> list[Value]:
     return accumulators
 
 
-def _nest(
+def nest(
     em: Emitter,
     extents: Sequence[int],
     initial: Sequence[Value],
@@ -94,14 +102,14 @@ def _nest(
     types = [v.type for v in initial]
     parts = [p for v in initial for p in v.parts]
     if extents[0] == 1:
-        return _nest(em, extents[1:], initial, body, (*outer, Affine()))
+        return nest(em, extents[1:], initial, body, (*outer, Affine()))
     lanes = initial[0].lanes  # the accumulators may be vectors where the indices are scalars
     with b.width(lanes):
         carried = list(zip(parts, register_types(em, types), strict=True))
     with b.loop(b.index(0), b.index(extents[0]), b.index(1), carried) as loop:
         index = em.variable(loop.iv, extents[0])
         values = rebuild(types, loop.carried, lanes)
-        done = _nest(em, extents[1:], values, body, (*outer, index))
+        done = nest(em, extents[1:], values, body, (*outer, index))
         loop.yielded = [p for v in done for p in v.parts]
     return rebuild(types, loop.results, lanes)
 
@@ -109,30 +117,52 @@ def _nest(
 def _fold_lanes(em: Emitter, work: Fold, lanes: int) -> list[Value]:
     """Scalar accumulators, but the innermost loop folds `lanes` x ACCUMULATORS columns apart."""
     b, inner = em.b, work.extents[-1]
-    assert work.identity is not None
-    types = [v.type for v in work.initial]
+    width = len(work.initial)
     groups = ACCUMULATORS if inner >= 2 * ACCUMULATORS * lanes else 1
-    with b.width(lanes):
-        neutral = [elementwise.constant(b, t, c) for t, c in zip(types, work.identity, strict=True)]
+    if work.identity is None:
+        total = _fold_from_first(em, work, lanes, groups)
+    else:
+        with b.width(lanes):
+            neutral = [
+                elementwise.constant(b, v.type, c)
+                for v, c in zip(work.initial, work.identity, strict=True)
+            ]
 
-    def row(outer: list[Affine], accumulators: list[Value]) -> list[Value]:
-        return _fold_row(em, work, outer, accumulators, lanes, groups)
+        def row(outer: list[Affine], accumulators: list[Value]) -> list[Value]:
+            return _fold_row(em, work, outer, accumulators, lanes, groups)
 
-    total = _nest(em, work.extents[:-1], neutral * groups, row)
+        total = nest(em, work.extents[:-1], neutral * groups, row)
     with b.width(lanes):
-        while len(total) > len(types):
-            half = len(total) // len(types) // 2 * len(types)
+        while len(total) > width:
+            half = len(total) // width // 2 * width
             pairs = [
-                work.combine(total[i : i + len(types)], total[half + i : half + i + len(types)])
-                for i in range(0, half, len(types))
+                work.in_any_order(total[i : i + width], total[half + i : half + i + width])
+                for i in range(0, half, width)
             ]
             total = [v for pair in pairs for v in pair]
-    return work.combine(work.initial, across_lanes(em, total, lanes, work.combine))
+    return work.combine(work.initial, across_lanes(em, total, lanes, work.in_any_order))
+
+
+def _fold_from_first(em: Emitter, work: Fold, lanes: int, groups: int) -> list[Value]:
+    """Accumulators of the only loop, begun with its first elements."""
+    if any(extent != 1 for extent in work.extents[:-1]):
+        raise NotVectorizableError("a fold without a neutral element has several loops")
+    b, inner = em.b, work.extents[-1]
+    outer = [Affine()] * (len(work.extents) - 1)
+    first: list[Value] = []
+    for g in range(groups):
+        name = b.load(f"arith.addi {b.index(g * lanes)}, {b.index(0)} : index")
+        lane = em.variable(name, inner)
+        with em.vector(name, lanes):
+            em.hoist_from_here()
+            first += work.element([*outer, lane])
+    return _fold_row(em, work, outer, first, lanes, groups, start=groups * lanes)
 
 
 def _fold_row(
-    em: Emitter, work: Fold, outer: list[Affine], accumulators: list[Value], lanes: int, groups: int
-) -> list[Value]:
+    em: Emitter, work: Fold, outer: list[Affine], accumulators: list[Value], lanes: int,
+    groups: int, start: int = 0,
+) -> list[Value]:  # fmt: skip
     """One run of the innermost loop: groups x lanes, then single vectors, then a masked rest."""
     b, inner = em.b, work.extents[-1]
     types = [v.type for v in work.initial]
@@ -151,7 +181,6 @@ def _fold_row(
                 result[piece] = work.combine(acc[piece], work.element([*outer, lane]))
         return result
 
-    start = 0
     for count in (groups, 1) if groups > 1 else (1,):
         block = count * lanes
         end = start + (inner - start) // block * block
@@ -175,7 +204,6 @@ def _fold_rest(
 ) -> list[Value]:
     b, inner = em.b, work.extents[-1]
     width = len(work.initial)
-    assert work.identity is not None
     name = b.load(f"arith.addi {b.index(start)}, {b.index(0)} : index")
     lane = em.variable(name, inner)
     mask = b.op(f"vector.constant_mask [{inner - start}] : vector<{lanes}xi1>")
@@ -183,6 +211,13 @@ def _fold_rest(
         em.hoist_from_here()
         values = work.element([*outer, lane])
         live = Value(element_type("i1"), (mask,), lanes)
+        if work.identity is None:
+            done = work.combine(accumulators[:width], values)
+            kept = [
+                elementwise.select(b, live, new, old)
+                for new, old in zip(done, accumulators[:width], strict=True)
+            ]
+            return [*kept, *accumulators[width:]]
         held = [
             elementwise.select(b, live, v, elementwise.constant(b, v.type, c))
             for v, c in zip(values, work.identity, strict=True)

@@ -8,15 +8,20 @@ from dataclasses import dataclass
 
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
 from hlo.passes.hlo_to_loops.builder import Builder
+from hlo.passes.hlo_to_loops.column_folds import ColumnBlock
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizableError
-from hlo.passes.hlo_to_loops.graph import Region, Tensor
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.streaming import emit_streaming
 from hlo.passes.hlo_to_loops.work import work_of
 
 BLOCK = 4096  # elements of the innermost loop that one work unit takes at the most
 ENOUGH_UNITS = 64  # work units beyond which more outer loops are not needed for balance
 VECTOR_BITS = 512
+NEIGHBOURS = 8  # vectors of columns folded in the same loops: a row is read half a KiB at a time
+FAR_BYTES = 8 << 20  # what is folded down columns comes from memory, not from the caches
+BLOCK_BYTES = 8 << 10  # of accumulators that fit in the nearest cache
+LIGHT = 16  # ops of a region that is cheap enough to be emitted for each of them
 FOLDS = frozenset({"reduce", "reduce_window", "dot_general", "convolution"})
 
 
@@ -147,7 +152,7 @@ def emit_elements(region: Region, width: Width) -> Kernel:
     em = emitter_for(builder, inputs, width)
     extents = merge_cuts({cut for root in region.results for cut in em.cuts(root)}, size)
     lanes = lanes_for(width, extents)
-    nest = Nest.of(extents, _block_of(region, extents, lanes))
+    nest = _nest_of(region, extents, lanes)
     written: set[Affine] = set()
 
     def body(offset: Affine) -> None:
@@ -197,32 +202,74 @@ def same_row(em: Emitter, extent: int, read: Affine, written: Affine) -> bool:
     return all(em.extents[name] == extent for name, _ in difference.terms)
 
 
-def _block_of(region: Region, extents: Sequence[int], lanes: int) -> int:
+def _nest_of(region: Region, extents: Sequence[int], lanes: int) -> Nest:
+    """How the loops over a region's elements are cut into work units."""
+    folds = [node for node in region.nodes if _folds_columns(node)]
+    if lanes and any(_folded_bytes(node) >= FAR_BYTES for node in folds):
+        widest = max(t.type.part_type.bits // 8 * t.type.parts for f in folds for t in f.results)
+        block = BLOCK_BYTES // max(widest, 4) // lanes * lanes
+        return Nest.of(extents, block, columns=min(block, extents[-1]))
+    columns = _neighbours(region, lanes, extents[-1])
+    return Nest.of(extents, _block_of(region, extents, max(lanes, 1) * columns), columns)
+
+
+def _folded_bytes(node: Node) -> int:
+    return node.operands[0].size * node.operands[0].type.memory_bytes
+
+
+def _neighbours(region: Region, lanes: int, extent: int) -> int:
+    """Vectors of columns that are folded in the same loops: where little else is computed."""
+    folds = [node for node in region.nodes if _folds_columns(node)]
+    if not lanes or not folds or len(region.nodes) > LIGHT:
+        return 1
+    count = NEIGHBOURS // max(len(node.results) for node in folds)
+    while count > 1 and count * lanes > extent:
+        count //= 2
+    return max(count, 1)
+
+
+def _folds_columns(node: Node) -> bool:
+    """Whether a reduction keeps its operand's minor dimension."""
+    if node.name != "reduce":
+        return False
+    shape = node.operands[0].shape
+    wide = [d for d, size in enumerate(shape) if size != 1]
+    return bool(wide) and wide[-1] not in node.attributes["dimensions"]
+
+
+def _block_of(region: Region, extents: Sequence[int], step: int) -> int:
     """Elements of the innermost loop in one work unit; whole rows where they hold folds."""
     if any(n.name in FOLDS and n.results[0] not in region.results for n in region.nodes):
         return extents[-1]
     per_element = max(1, work_of(region) // max(1, region.results[0].size))
-    step = max(lanes, 1)
     return max(step, BLOCK // per_element // step * step)
 
 
 @dataclass(frozen=True)
 class Nest:
-    """Loops: `parallel` leading ones and blocks of the innermost make the work units."""
+    """Loops: `parallel` leading ones and blocks of the innermost make the work units.
+
+    `neighbours` vectors of the innermost loop are computed together, so that their folds share
+    loops; or, if `columns` is not 0, folds are done for as many columns ahead of that loop.
+    """
 
     extents: tuple[int, ...]
     parallel: int
     block: int
+    neighbours: int = 1
+    columns: int = 0
 
     @staticmethod
-    def of(extents: Sequence[int], block: int = BLOCK) -> Nest:
+    def of(
+        extents: Sequence[int], block: int = BLOCK, neighbours: int = 1, columns: int = 0
+    ) -> Nest:
         parallel, units = 0, 1
         while parallel < len(extents) - 1 and units < ENOUGH_UNITS:
             units *= extents[parallel]
             parallel += 1
-        if parallel < len(extents) - 1 or block > extents[-1]:
+        if (parallel < len(extents) - 1 and not columns) or block > extents[-1]:
             block = extents[-1]
-        return Nest(tuple(extents), parallel, block)
+        return Nest(tuple(extents), parallel, block, neighbours, columns)
 
     @property
     def blocks(self) -> int:
@@ -285,6 +332,10 @@ class Nest:
         if extent == 1 and not lanes:
             body(base)
             return
+        if self.neighbours > 1:
+            start = self._together(em, lanes, body, base, start, end)
+        if self.columns:
+            em.block = ColumnBlock(start, end, self.columns, b.level)
         with b.loop(start, end, b.index(step)) as loop:
             index = em.variable(loop.iv, extent)
             if lanes:
@@ -292,6 +343,7 @@ class Nest:
                     body(base + index)
             else:
                 body(base + index)
+        em.block = None
         if whole == extent:
             return
         if self.blocks == 1:
@@ -300,6 +352,28 @@ class Nest:
         last = b.op(f"arith.cmpi eq, {em.index(block)}, {b.index(self.blocks - 1)} : index")
         with b.when(last):
             self._rest(em, lanes, body, base, whole)
+
+    def _together(
+        self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine,
+        start: str, end: str,
+    ) -> str:  # fmt: skip
+        """The innermost loop over whole groups of neighbouring vectors; where it ends."""
+        b, extent = em.b, self.extents[-1]
+        group = lanes * self.neighbours
+        last = b.op(f"arith.minsi {end}, {b.index(extent // group * group)} : index")
+        with b.loop(start, last, b.index(group)) as loop:
+            names = [loop.iv]
+            names += [
+                b.op(f"arith.addi {loop.iv}, {b.index(g * lanes)} : index")
+                for g in range(1, self.neighbours)
+            ]
+            indices = [em.variable(name, extent) for name in names]
+            em.neighbours = tuple(names)
+            for name, index in zip(names, indices, strict=True):
+                with em.vector(name, lanes):
+                    body(base + index)
+            em.neighbours = ()
+        return b.op(f"arith.maxsi {start}, {last} : index")
 
     def _rest(
         self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine, whole: int

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
 from hlo.passes.hlo_to_loops.builder import Value
+from hlo.passes.hlo_to_loops.column_folds import ColumnBlock, fold_block, fold_neighbours
 from hlo.passes.hlo_to_loops.conditions import ALWAYS, both, guarded
 from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
 from hlo.passes.hlo_to_loops.elemental.reshaping import unpadded
 from hlo.passes.hlo_to_loops.emitter import Emitter, elemental
-from hlo.passes.hlo_to_loops.folds import Combine, Fold, fold, identity_of
+from hlo.passes.hlo_to_loops.extremum import extremum_of
+from hlo.passes.hlo_to_loops.folds import (
+    UNROLL_WHOLE,
+    Combine,
+    Fold,
+    fold,
+    identity_of,
+)
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 
 
@@ -49,12 +58,58 @@ def reduce(em: Emitter, node: Node, result: int, position: Position) -> Value:
     key = ("reduce", node, position, em.b.lanes, em.mask)
     known = em.b.recall(key)
     if known is None:
-        known = _reduce(em, node, position)
+        known = _reduce_neighbours(em, node, position) or _reduce(em, node, position)
         em.b.remember(key, known)
     return known[result]
 
 
+def _reduce_neighbours(em: Emitter, node: Node, position: Position) -> list[Value] | None:
+    """The fold at a position, together with those of the columns beside it; None if alone."""
+    lane, b = em.lane, em.b
+    if not b.lanes or lane is None or em.mask is not None:
+        return None
+    if em.block is not None:
+        return _reduce_block(em, node, position, lane, em.block)
+    if lane not in em.neighbours:
+        return None
+    places = [(name, position.renamed(lane, name)) for name in em.neighbours]
+    columns = [(name, _fold_at(em, node, place)) for name, place in places]
+    if math.prod(columns[0][1].extents) <= UNROLL_WHOLE:
+        return None
+    found: list[Value] | None = None
+    for (name, place), values in zip(places, fold_neighbours(em, columns), strict=True):
+        done = _results(em, node, values)
+        b.remember(("reduce", node, place, b.lanes, em.mask), done)
+        found = done if name == lane else found
+    return found
+
+
+def _reduce_block(
+    em: Emitter, node: Node, position: Position, lane: str, block: ColumnBlock
+) -> list[Value] | None:
+    indices = (position.offset,) if position.dims is None else position.dims
+    names = {name for index in indices if index is not None for name, _ in index.terms} - {lane}
+    visible = all(em.b.is_visible(name, block.level) for name in names)
+    if not visible or not em.b.can_hoist_to(block.level):
+        return None
+
+    def fold_at(name: str) -> Fold:
+        return _fold_at(em, node, position.renamed(lane, name))
+
+    key = ("columns", node, position.renamed(lane, "lane"), block)
+    values = fold_block(em, block, key, fold_at)
+    return None if values is None else _results(em, node, values)
+
+
 def _reduce(em: Emitter, node: Node, position: Position) -> list[Value]:
+    return _results(em, node, fold(em, _fold_at(em, node, position)))
+
+
+def _results(em: Emitter, node: Node, values: Sequence[Value]) -> list[Value]:
+    return [elementwise.convert(em.b, v, t.type) for v, t in zip(values, node.results, strict=True)]
+
+
+def _fold_at(em: Emitter, node: Node, position: Position) -> Fold:
     count = len(node.operands) // 2
     inputs, initials = node.operands[:count], node.operands[count:]
     region, shape = node.regions[0], inputs[0].shape
@@ -89,20 +144,22 @@ def _reduce(em: Emitter, node: Node, position: Position) -> list[Value]:
     op = monoid_of(region) if count == 1 else None
     types = [accumulator_type(op, t.type) for t in node.results]
     identity = None if op is None else identity_of(op, types[0])
+    combine, merge = reducer(em, region, op), None
+    if (extremum := extremum_of(node)) is not None:
+        combine, merge = partial(extremum.in_order, em), partial(extremum.merge, em)
 
     def element(indices: Sequence[Affine]) -> list[Value]:
         place = at(indices)
         return [_as(em, em.element(t, place), k) for t, k in zip(inputs, types, strict=True)]
 
-    work = Fold(
+    return Fold(
         extents=(*(shape[d] for d in outer), *minor_extents),
         element=element,
-        combine=reducer(em, region, op),
+        combine=combine,
         initial=tuple(_initial(em, t, k) for t, k in zip(initials, types, strict=True)),
         identity=None if identity is None else (identity,),
+        merge=merge,
     )
-    values = fold(em, work)
-    return [elementwise.convert(em.b, v, t.type) for v, t in zip(values, node.results, strict=True)]
 
 
 def _exact_dims(em: Emitter, offset: Affine, shape: Sequence[int]) -> tuple[Affine, ...] | None:
