@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
+from hlo.diagnostics import UnsupportedError
+from hlo.passes.hlo_to_gpu.fourier import emit_fft
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
 from hlo.passes.hlo_to_gpu.rows import emit_elements
-from hlo.passes.hlo_to_gpu.updates import emit_dynamic_update_slice
+from hlo.passes.hlo_to_gpu.running import emit_running
+from hlo.passes.hlo_to_gpu.sorting import emit_sort
+from hlo.passes.hlo_to_gpu.updates import emit_dynamic_update_slice, emit_scatter
+from hlo.passes.hlo_to_gpu.window_updates import emit_select_and_scatter
 from hlo.passes.hlo_to_loops import elemental
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.work import work_of
+
+BY_ROOT: dict[str, Callable[[Region, Node], GpuKernel]] = {
+    "fft": emit_fft,
+    "scatter": emit_scatter,
+    "select_and_scatter": emit_select_and_scatter,
+    "sort": emit_sort,
+}
 
 __all__ = ["elemental", "emit_gpu_kernel"]
 
@@ -22,6 +35,16 @@ def emit_gpu_kernel(region: Region) -> GpuKernel:
 
 
 def _special(region: Region, root: Node) -> GpuKernel | None:
+    if root.name == "custom_call":
+        raise UnsupportedError(
+            f"no GPU kernel stands for the call of {root.attributes.get('call_target_name')!r}; "
+            "compile for target 'cpu'",
+            op="hlo.custom_call", location=root.location,
+        )  # fmt: skip
+    if root.name == "reduce_window" and len(region.results) == 1:
+        return emit_running(region, root)
+    if (by_root := BY_ROOT.get(root.name)) is not None:
+        return by_root(region, root)
     if (
         root.name == "dynamic_update_slice"
         and len(region.results) == 1

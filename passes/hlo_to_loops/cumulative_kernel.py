@@ -91,9 +91,9 @@ def _emit(region: Region, node: Node, dim: int, backwards: bool, lanes: int) -> 
             em.variable(name, inner)
             with em.vector(name, lanes):
                 em.hoist_from_here()
-                _line(em, region, node, base + Affine.variable(name), dim, backwards)
+                run_along_line(em, region, node, base + Affine.variable(name), dim, backwards)
         else:
-            _line(em, region, node, base + line, dim, backwards)
+            run_along_line(em, region, node, base + line, dim, backwards)
     return Kernel(
         function_text(builder, list(inputs.values()), outputs),
         outer * lines,
@@ -102,7 +102,9 @@ def _emit(region: Region, node: Node, dim: int, backwards: bool, lanes: int) -> 
     )
 
 
-def _line(em: Emitter, region: Region, node: Node, base: Affine, dim: int, backwards: bool) -> None:
+def run_along_line(
+    em: Emitter, region: Region, node: Node, base: Affine, dim: int, backwards: bool
+) -> None:
     """Runs along one line (or `lanes` of them)."""
     b, tensor = em.b, node.results[0]
     extent, stride = tensor.shape[dim], suffix_products(tensor.shape)[dim]

@@ -81,12 +81,14 @@ def _safe(em: Emitter, buffer: Buffer, written: set[Affine], elements: int) -> b
 def emit_scatter(region: Region, node: Node) -> Kernel:
     """Applies the updates one after another, in row-major order of the scatter indices."""
     try:
-        return _Scatter(region, node).emit(vector=True)
+        return Scatter(region, node).emit(vector=True)
     except NotVectorizableError:
-        return _Scatter(region, node).emit(vector=False)
+        return Scatter(region, node).emit(vector=False)
 
 
-class _Scatter:
+class Scatter:
+    """A scatter op, read into what its loops need."""
+
     def __init__(self, region: Region, node: Node) -> None:
         self.region, self.node = region, node
         count = (len(node.operands) - 1) // 2
@@ -155,16 +157,25 @@ class _Scatter:
                 index = em.variable(loop.iv, extents[0])
                 self._positions(em, outputs, lanes, extents[1:], [*outer, index])
             return
+        starts, batch = self.starts_of(em, outer), self.batch_of(outer)
+        self._window(em, outputs, lanes, outer, starts, batch, [])
+
+    def starts_of(self, em: Emitter, outer: Sequence[Affine]) -> dict[int, str]:
+        """Where the window at a position of the scatter dimensions starts: SSA i64 by dimension."""
         starts: dict[int, str] = {}
         for k, d in enumerate(self.targets):
             at = list(outer)
             if self.vector_dim < self.indices.rank:
                 at.insert(self.vector_dim, Affine((), k))
             starts[d] = widened(em, em.element(self.indices, Position.of_dims(at)))
-        batch: dict[int, Affine] = {}
-        for d, s in zip(self.batching, self.indices_batching, strict=True):
-            batch[d] = outer[s - (1 if self.vector_dim < s else 0)]
-        self._window(em, outputs, lanes, outer, starts, batch, [])
+        return starts
+
+    def batch_of(self, outer: Sequence[Affine]) -> dict[int, Affine]:
+        """The index in each batching dimension of the operand."""
+        return {
+            d: outer[s - (1 if self.vector_dim < s else 0)]
+            for d, s in zip(self.batching, self.indices_batching, strict=True)
+        }
 
     def _window(
         self, em: Emitter, outputs: list[Buffer], lanes: int, outer: list[Affine],
@@ -173,7 +184,7 @@ class _Scatter:
         b, depth = em.b, len(inner)
         shape = self.updates[0].shape
         if depth == len(self.window_dims):
-            self._combine(em, outputs, outer, starts, batch, inner)
+            self.combine(em, outputs, outer, starts, batch, inner)
             return
         extent = shape[self.window_dims[depth]]
         last = depth == len(self.window_dims) - 1
@@ -198,10 +209,11 @@ class _Scatter:
                     em, outputs, lanes, outer, starts, batch, [*inner, em.variable(name, extent)]
                 )
 
-    def _combine(
+    def combine(
         self, em: Emitter, outputs: list[Buffer], outer: list[Affine], starts: dict[int, str],
         batch: dict[int, Affine], inner: list[Affine],
     ) -> None:  # fmt: skip
+        """Applies one element of the updates, if its place is in the operand."""
         b, rank = em.b, len(self.shape)
         window = dict(zip(self.window_operand_dims, inner, strict=True))
         at: list[Affine] = [ZERO] * rank
@@ -281,7 +293,7 @@ def _sources(
                 em, node, operand, source, out, [*at, em.variable(loop.iv, source.shape[len(at)])]
             )
         return
-    found, where = _selected(em, node, operand, at)
+    found, where = selected(em, node, operand, at)
     with b.when(found):
         offset = em.name_index(where, operand.size)
         old = em.load(out, offset)
@@ -289,7 +301,7 @@ def _sources(
         em.store(em.apply(node.regions[1], [old, new])[0], out, offset)
 
 
-def _selected(em: Emitter, node: Node, operand: Tensor, at: Sequence[Affine]) -> tuple[str, str]:
+def selected(em: Emitter, node: Node, operand: Tensor, at: Sequence[Affine]) -> tuple[str, str]:
     """(whether the window holds any element, offset of the one that the select region keeps)."""
     b, attributes = em.b, node.attributes
     rank = operand.rank
