@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 from hlo import ir
 from hlo.driver.late_phases import signature_of
 from hlo.executable import runtime
 from hlo.passes.hlo_to_host.program import HostProgram
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 from hlo.passes.host_to_llvm.convert import host_to_llvm
 from hlo.passes.lower_to_llvm.modules import HOST_PIPELINE, KERNEL_PIPELINE, kernels_text, lower
 
-# Enough to share the fixed cost of a module, few enough to balance two threads.
-KERNELS_PER_MODULE = 12
+# Text that is worth a module of its own, which costs 2 ms, and a thread's attention.
+MODULE_CHARACTERS = 40_000
+# A context keeps every type and attribute it has seen: bounded by the text of its modules.
+_CONTEXT_CHARACTERS = 2_000_000
+_OPTIONS = runtime.CodegenOptions(verify=False)
 
 
 def objects_of(host: HostProgram, placed: ir.Module) -> list[bytes]:
@@ -22,22 +26,54 @@ def objects_of(host: HostProgram, placed: ir.Module) -> list[bytes]:
     Args:
         placed: the host program's module, with the offsets of its buffers.
     """
-    names = list(host.kernels)
-    groups = max(1, min(len(names) // KERNELS_PER_MODULE + 1, runtime.hardware_threads()))
-    parts: list[dict[str, Kernel]] = [
-        {n: host.kernels[n] for n in names[i::groups]} for i in range(groups)
-    ]
-    jobs = [(host_to_llvm(placed, signature_of(host)), HOST_PIPELINE)]
-    jobs += [(kernels_text(part), KERNEL_PIPELINE) for part in parts if part]
-    if len(names) <= KERNELS_PER_MODULE:
+    entry = host_to_llvm(placed, signature_of(host))
+    jobs = [(entry, HOST_PIPELINE)]
+    for names in balanced({name: len(kernel.text) for name, kernel in host.kernels.items()}):
+        text = kernels_text({name: host.kernels[name] for name in names})
+        jobs.append((text, KERNEL_PIPELINE))
+    # The longest first: then the threads end at about the same time.
+    jobs.sort(key=lambda job: -len(job[0]))
+    if sum(len(text) for text, _ in jobs) < 2 * MODULE_CHARACTERS:
         return [_object(*job) for job in jobs]
     with ThreadPoolExecutor(runtime.hardware_threads()) as pool:
         return list(pool.map(lambda job: _object(*job), jobs))
 
 
+def balanced(sizes: dict[str, int], most: int = MODULE_CHARACTERS) -> list[list[str]]:
+    """Names in groups of about the same total size, `most` if that can be.
+
+    Args:
+        sizes: size of each name; one that is larger than `most` makes a group of its own.
+    """
+    count = max(1, -(-sum(sizes.values()) // most))
+    groups: list[list[str]] = [[] for _ in range(count)]
+    totals = [0] * count
+    for name in sorted(sizes, key=lambda name: -sizes[name]):
+        smallest = totals.index(min(totals))
+        groups[smallest].append(name)
+        totals[smallest] += sizes[name]
+    return [group for group in groups if group]
+
+
 def _object(text: str, pipeline: str) -> bytes:
-    context = ir.make_lowering_context()
-    runtime.register_llvm_translation(context)
-    return runtime.compile_to_object(
-        lower(text, pipeline, context), runtime.CodegenOptions(verify=False)
-    )
+    with _lowering_context(len(text)) as context:
+        return runtime.compile_to_object(lower(text, pipeline, context), _OPTIONS)
+
+
+_spare: list[tuple[ir.Context, int]] = []
+
+
+@contextmanager
+def _lowering_context(characters: int) -> Generator[ir.Context]:
+    """A context for a module of so many characters, used by no other thread for that time.
+
+    Making one takes 4 ms and destroying it as long, so they are used again, up to a size.
+    """
+    try:
+        context, used = _spare.pop()
+    except IndexError:
+        context, used = ir.make_lowering_context(), 0
+        runtime.register_llvm_translation(context)
+    yield context
+    if used + characters < _CONTEXT_CHARACTERS:
+        _spare.append((context, used + characters))

@@ -84,7 +84,7 @@ def lower_module(
         labels: names of the leaves, for locations.
         donated: leaves whose memory the program may reuse.
     """
-    context = ir.make_context()
+    context = ir.shared_context()
     with context, ir.Location.unknown(context):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(name)

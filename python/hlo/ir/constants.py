@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from mlir import ir
 
+from hlo.ir.context import note_bytes
 from hlo.ir.types import element_type as element_type_of
 from hlo.ir.types import to_dtype
 from hlo_native import _dialect
@@ -80,6 +81,7 @@ def from_numpy(
     raw = _repeated_element(array)
     if raw is None:
         raw = np.ascontiguousarray(array)
+    note_bytes(raw.nbytes)
     return _dialect.constant_from_bytes(kind, raw.reshape(-1).view(np.uint8))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from mlir import ir
 
 from hlo_native import _dialect
@@ -19,6 +21,39 @@ def make_context() -> ir.Context:
     context.allow_unregistered_dialects = True
     _dialect.register_dialect(context)
     return context
+
+
+# A context keeps every type and attribute that its modules ever had: bounded by this many bytes.
+_SHARED_BYTES = 4_000_000
+_MODULE_BYTES = 10_000  # what a small module leaves in it, roughly
+
+
+class _Shared(threading.local):
+    context: ir.Context | None = None
+    used = 0
+
+
+_shared = _Shared()
+
+
+def shared_context() -> ir.Context:
+    """A context as `make_context` gives it, which later modules of this thread may be in as well.
+
+    Making one takes 4 ms and destroying it as long. It is given up for a new one before the
+    attributes of modules that are gone amount to much.
+    """
+    if _shared.context is None:
+        _shared.context, _shared.used = make_context(), 0
+    context = _shared.context
+    note_bytes(_MODULE_BYTES)
+    return context
+
+
+def note_bytes(count: int) -> None:
+    """Counts bytes that were given to attributes of this thread's shared context."""
+    _shared.used += count
+    if _shared.used > _SHARED_BYTES:
+        _shared.context = None
 
 
 def make_lowering_context() -> ir.Context:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from mlir import ir
 
 from hlo.diagnostics import CompileError, ParseError, VerificationError
-from hlo.ir.context import make_context
+from hlo.ir.context import make_context, note_bytes, shared_context
 from hlo.ir.literals import check_literals
 from hlo.ir.nesting import check_nesting
 from hlo_native import _dialect
@@ -26,15 +26,16 @@ def parse_module(
 
     Args:
         text: assembly in any form, or bytecode.
-        context: the module's context; a new one by default.
+        context: the module's context; by default one of this thread's, see `shared_context`.
         source_name: the file name that locations and errors show.
 
     Raises:
         ParseError: the text or bytecode is malformed.
         VerificationError: the program breaks a constraint, or holds an operation that is not known.
     """
-    context = context or make_context()
     source = text.encode() if isinstance(text, str) else bytes(text)
+    if context is None:
+        context = _context_for(source)
     if not source.startswith(_BYTECODE_MAGIC):
         check_nesting(source, source_name)
         check_literals(source, source_name)
@@ -43,6 +44,15 @@ def parse_module(
         raise _error(ParseError, reports, "not a well-formed program")
     verify(module)
     return module
+
+
+def _context_for(source: bytes) -> ir.Context:
+    # Blobs stay in a context, under names that must differ from those of other modules.
+    if source.startswith(_BYTECODE_MAGIC) or b"{-#" in source:
+        return make_context()
+    context = shared_context()
+    note_bytes(len(source))
+    return context
 
 
 def verify(module: ir.Module | ir.Operation | ir.OpView) -> None:
