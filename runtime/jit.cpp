@@ -16,6 +16,7 @@
 #include "llvm-c/Transforms/PassBuilder.h"
 
 #include <dlfcn.h>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -146,6 +147,64 @@ LLVMTargetMachineRef makeTargetMachine(const CompileOptions &options, const std:
   return machine;
 }
 
+// Target machines that nothing uses at the moment. Making one and the tables of its first function takes longer than
+// compiling a small kernel. Never destroyed.
+class TargetMachinePool {
+public:
+  LLVMTargetMachineRef take(const std::string &key) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = spare.find(key);
+    if (found == spare.end())
+      return nullptr;
+    LLVMTargetMachineRef machine = found->second;
+    spare.erase(found);
+    return machine;
+  }
+
+  void give(const std::string &key, LLVMTargetMachineRef machine) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (spare.size() < most)
+      spare.emplace(key, machine);
+    else
+      LLVMDisposeTargetMachine(machine);
+  }
+
+private:
+  static constexpr size_t most = 16;
+  std::mutex mutex;
+  std::unordered_multimap<std::string, LLVMTargetMachineRef> spare;
+};
+
+// A target machine lent by the pool. After a failed compilation it is in an unknown state and not given back.
+class LentTargetMachine {
+public:
+  LentTargetMachine(const CompileOptions &options, const std::string &triple)
+      : key(triple + ' ' + options.cpu + ' ' + options.features + ' ' + std::to_string(options.codegenLevel)),
+        machine(pool().take(key)), uncaught(std::uncaught_exceptions()) {
+    if (!machine)
+      machine = makeTargetMachine(options, triple);
+  }
+  ~LentTargetMachine() {
+    if (std::uncaught_exceptions() > uncaught)
+      LLVMDisposeTargetMachine(machine);
+    else
+      pool().give(key, machine);
+  }
+  LentTargetMachine(const LentTargetMachine &) = delete;
+  LentTargetMachine &operator=(const LentTargetMachine &) = delete;
+  operator LLVMTargetMachineRef() const { return machine; }
+
+private:
+  static TargetMachinePool &pool() {
+    static auto *pool = new TargetMachinePool;
+    return *pool;
+  }
+
+  std::string key;
+  LLVMTargetMachineRef machine;
+  int uncaught;
+};
+
 struct Jit {
   LLVMOrcLLJITRef lljit = nullptr;
   LLVMOrcExecutionSessionRef session = nullptr;
@@ -253,7 +312,7 @@ std::string compile(MlirOperation module, const CompileOptions &options, Output 
   initializeTargets();
   FatalErrorGuard guard;
   const std::string triple = options.triple == "host" ? hostTriple() : options.triple;
-  Handle<LLVMTargetMachineRef, LLVMDisposeTargetMachine> machine(makeTargetMachine(options, triple));
+  LentTargetMachine machine(options, triple);
 
   DiagnosticCollector diagnostics(mlirOperationGetContext(module));
   if (options.verify && !mlirOperationVerify(module))

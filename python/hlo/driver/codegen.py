@@ -11,7 +11,13 @@ from hlo.driver.late_phases import signature_of
 from hlo.executable import runtime
 from hlo.passes.hlo_to_host.program import HostProgram
 from hlo.passes.host_to_llvm.convert import host_to_llvm
-from hlo.passes.lower_to_llvm.modules import HOST_PIPELINE, KERNEL_PIPELINE, kernels_text, lower
+from hlo.passes.lower_to_llvm.modules import (
+    HOST_PIPELINE,
+    KERNEL_PIPELINE,
+    kernels_text,
+    lower,
+    program_text,
+)
 
 # Text that is worth a module of its own, which costs 2 ms, and a thread's attention.
 MODULE_CHARACTERS = 40_000
@@ -27,9 +33,13 @@ def objects_of(host: HostProgram, placed: ir.Module) -> list[bytes]:
         placed: the host program's module, with the offsets of its buffers.
     """
     entry = host_to_llvm(placed, signature_of(host))
+    if sum(len(kernel.text) for kernel in host.kernels.values()) < MODULE_CHARACTERS // 2:
+        together = program_text(entry, host.kernels)
+        if together is not None:
+            return [_object(together, KERNEL_PIPELINE)]
     jobs = [(entry, HOST_PIPELINE)]
     for names in balanced({name: len(kernel.text) for name, kernel in host.kernels.items()}):
-        text = kernels_text({name: host.kernels[name] for name in names})
+        text = kernels_text({name: host.kernels[name] for name in names}, merged=True)
         jobs.append((text, KERNEL_PIPELINE))
     # The longest first: then the threads end at about the same time.
     jobs.sort(key=lambda job: -len(job[0]))

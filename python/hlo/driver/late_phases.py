@@ -36,7 +36,7 @@ def text_of_host(host: HostProgram, context: ir.Context, phase: Phase, reuse: bo
     They are two modules with a `// -----` line between them, as `--split-input-file` reads them.
     """
     program = ir.parse_module(host.text, context)
-    kernels = kernels_text(host.kernels)
+    kernels = kernels_text(host.kernels, merged=phase is Phase.LLVM)
     if phase.order >= Phase.DEALLOCATED.order:
         Deallocate().run(program)
     if phase.order >= Phase.PLACED.order:

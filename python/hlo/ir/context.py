@@ -5,8 +5,12 @@ from __future__ import annotations
 import threading
 
 from mlir import ir
+from mlir._mlir_libs import get_dialect_registry
 
 from hlo_native import _dialect
+
+# The bindings' own class. `ir.Context` is a subclass that loads every dialect there is.
+_BaseContext: type[ir.Context] = ir.Context.__mro__[1]
 
 
 def make_context() -> ir.Context:
@@ -57,7 +61,12 @@ def note_bytes(count: int) -> None:
 
 
 def make_lowering_context() -> ir.Context:
-    """A context of upstream dialects alone, for the code that kernels become."""
-    context = ir.Context()
+    """A context of upstream dialects alone, for the code that kernels become.
+
+    Dialects are loaded when a module first mentions them: then conversions collect the patterns of
+    those that matter, and making a context takes no time.
+    """
+    context = _BaseContext()
+    context.append_dialect_registry(get_dialect_registry())
     context.enable_multithreading(False)
     return context
