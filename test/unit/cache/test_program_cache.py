@@ -141,7 +141,7 @@ def test_other_options_are_a_miss(options: dict[str, Any]) -> None:
 
 def test_every_option_is_in_the_key() -> None:
     names = {field.name for field in dataclasses.fields(driver.Options)}
-    assert names == {"donate", "threads", "reuse", "optimize", "verify", "fast"}, (
+    assert names == {"donate", "threads", "reuse", "optimize", "verify", "fast", "emulate"}, (
         "add the new option to test_other_options_are_a_miss"
     )
 
