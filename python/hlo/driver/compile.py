@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from functools import cached_property
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from hlo.driver.codegen import objects_of
 from hlo.driver.compilation_report import report
 from hlo.driver.cost_report import CostAnalysis, cost_analysis
 from hlo.driver.explain import FusionReport, explain
-from hlo.driver.gpu_compile import GpuCompiled, compile_for_gpu
 from hlo.driver.late_phases import is_late, text_of_host
 from hlo.driver.made_program import MadeProgram, Options, Stopwatch, make_program
 from hlo.driver.memory_report import MemoryAnalysis, memory_analysis
@@ -34,6 +33,9 @@ from hlo.passes.hlo_to_gpu.target import PREFIX, is_gpu_target
 from hlo.passes.hlo_to_gpu.target import TARGETS as GPU_TARGETS
 from hlo.passes.hlo_to_host.program import HostProgram
 from hlo.passes.memory.place import Arena
+
+if TYPE_CHECKING:
+    from hlo.driver.gpu_compile import GpuCompiled
 
 TARGETS = ("cpu", *(PREFIX + chip for chip in GPU_TARGETS))
 
@@ -165,6 +167,8 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled | 
     chosen = _chosen(options)
     with depth_as_error():
         if is_gpu_target(target):
+            from hlo.driver.gpu_compile import compile_for_gpu
+
             return compile_for_gpu(program, target, chosen)
         if chosen.emulate:
             raise CompileError(f"option emulate: the target {target!r} is not emulated but run")
