@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from hlo import ir
 from hlo.passes.cost.op_cost import flops, transcendentals
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, is_composite
 
 VIEWS = frozenset({"reshape", "optimization_barrier"})
 PICKING = frozenset({"slice", "dynamic_slice", "gather"})
@@ -77,6 +77,8 @@ def unknown_trip_counts(region: Region) -> int:
 def cost_of(node: Node, calls: int = 1) -> KernelCost:
     """The cost of a fusion, or of an op that is a kernel of its own."""
     fused = node.name == "fusion"
+    if fused and is_composite(node.regions[0]):
+        return _cost_of_composite(node, calls)
     inside = node.regions[0].nodes if fused else [node]
     readers = readers_in(inside)
     if fused:
@@ -94,6 +96,28 @@ def cost_of(node: Node, calls: int = 1) -> KernelCost:
         transcendentals=sum(transcendentals(n) for n in inside),
         bytes_read=read,
         bytes_written=sum(bytes_given(t) for t in results),
+    )
+
+
+def _cost_of_composite(node: Node, calls: int) -> KernelCost:
+    """The cost of kernels in one launch: their sum, but an input that several read counts once."""
+    region = node.regions[0]
+    members = [cost_of(member) for member in region.nodes]
+    taken: dict[Tensor, int] = {}
+    for member in region.nodes:
+        readers = readers_in(member.regions[0].nodes)
+        for outer, inner in zip(member.operands, member.regions[0].arguments, strict=True):
+            most = taken.get(outer, 0) + bytes_taken(inner, readers)
+            taken[outer] = min(bytes_of(outer), most)
+    return KernelCost(
+        name=str(node.attributes.get("name") or node.name),
+        kind=str(node.attributes["kind"]),
+        location=node.location,
+        calls=calls,
+        flops=sum(member.flops for member in members),
+        transcendentals=sum(member.transcendentals for member in members),
+        bytes_read=sum(taken.values()),
+        bytes_written=sum(member.bytes_written for member in members),
     )
 
 

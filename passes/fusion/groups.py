@@ -27,6 +27,7 @@ from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim
 from hlo.passes.hlo_to_loops.emitter import splat_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, free_tensors, users
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
+from hlo.passes.kernel_forms.split_reductions import PARTIAL
 
 MAX_OPS = 200  # beyond this a kernel compiles slowly and spills registers
 # Through slices, pads and the like an op is read at several places and computed at each of them: a
@@ -373,6 +374,8 @@ class BlockFusion:
 
     def _judge_fold(self, node: Node, group: Group) -> FusionDecision:
         if group.root.name in FOLDS or any(n.name in FOLDS for n in group.nodes if n is group.root):
+            if PARTIAL in node.attributes:
+                return FusionDecision.no("it is another step, of the launch that joins them")
             return FusionDecision.no("a reduction of a reduction is a kernel of its own")
         root = group.root.results[0]
         if node.name == "reduce_window" and cumulative_dim(node) is not None:

@@ -234,11 +234,12 @@ class Bufferizer:
         if kernel.updates is not None:
             self._update(block, node, name, kernel, inputs)
             return
-        in_place = [inputs[i] for i in kernel.in_place]
         targets: list[Storage] = []
-        for place, result in enumerate(node.results):
-            own = [inputs[i] for output, i in kernel.replaces if output == place]
-            usable = [t for t in (*own, *in_place) if self._storages.get(t) not in targets]
+        for k, result in enumerate(node.results):
+            reusable = kernel.reusable(k)
+            # Another input may be a view of the same storage.
+            kept = [s for i, s in enumerate(sources) if i not in reusable] + targets
+            usable = [inputs[i] for i in reusable if sources[i] not in kept]
             targets.append(self._result(block, node, result, usable))
         self._call(name, kernel, sources, targets)
 

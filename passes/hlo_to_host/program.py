@@ -158,9 +158,12 @@ def results_in_arguments(
 def _declaration(name: str, kernel: Kernel) -> str:
     types = [*kernel.inputs, *kernel.outputs]
     types += [f"memref<{n * t.parts}x{t.memory}>" for n, t in kernel.scratch]
-    pieces = max(1, min(kernel.units, kernel.work // WORK_PER_PIECE))
-    grain = max(1, -(-kernel.units // pieces)) if pieces > 1 else max(kernel.units, 1)
+    units = kernel.units - kernel.head - kernel.tail
+    pieces = max(1, min(units, kernel.work // WORK_PER_PIECE))
+    grain = max(1, -(-units // pieces)) if pieces > 1 else max(kernel.units, 1)
     attributes = f"hlo.units = {kernel.units} : i64, hlo.grain = {grain} : i64"
+    for key, count in (("head", kernel.head), ("tail", kernel.tail)):
+        attributes += f", hlo.{key} = {count} : i64" if count else ""
     if kernel.runtime:
         attributes += ", hlo.runtime"
     return f"  func.func private @{name}({', '.join(types)}) attributes {{{attributes}}}"

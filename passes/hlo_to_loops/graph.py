@@ -135,6 +135,11 @@ def node_of(operation: ir.Operation, known: dict[ir.Value, Tensor]) -> Node:
     return node
 
 
+def is_composite(region: Region) -> bool:
+    """Whether a kernel's region consists of members, fusions themselves."""
+    return bool(region.nodes) and all(node.name == "fusion" for node in region.nodes)
+
+
 def users(nodes: Sequence[Node]) -> dict[Tensor, list[Node]]:
     """The ops that read each tensor, in order."""
     readers: dict[Tensor, list[Node]] = {}

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from hlo.passes.hlo_to_loops import elemental
 from hlo.passes.hlo_to_loops.attention import emit_attention
+from hlo.passes.hlo_to_loops.composite_kernel import emit_composite
 from hlo.passes.hlo_to_loops.contraction_kernel import emit_contraction
 from hlo.passes.hlo_to_loops.cumulative_kernel import emit_cumulative
-from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.graph import Node, Region, is_composite
 from hlo.passes.hlo_to_loops.library_kernels import LIBRARY_EMITTERS
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, Width, at_best_width, emit_elements
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import emit_matrix_vector
@@ -37,6 +38,8 @@ def _loops(region: Region, width: Width) -> Kernel:
 
 
 def _special(region: Region, root: Node) -> Kernel | None:
+    if is_composite(region):
+        return emit_composite(region, emit_kernel)
     for emit in (emit_attention, emit_matrix_vector, emit_contraction):
         if (kernel := emit(region)) is not None:
             return kernel

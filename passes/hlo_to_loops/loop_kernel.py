@@ -33,6 +33,8 @@ class Kernel:
         text: a `func.func` named `@NAME`: fill in the name. Arguments are the inputs' memrefs, then
             the outputs', then `%begin, %end : index`, the range of work units.
         units: how many work units there are.
+        head, tail: how many units one thread does, in order, before and after all others; they are
+            the last ones, the tail's behind the head's.
         inputs: memref types of the inputs.
         outputs: memref types of the outputs.
         in_place: inputs that are read only at the element that is then written, so that an output
@@ -60,6 +62,12 @@ class Kernel:
     runtime: bool = False
     work: int = 0
     declarations: tuple[str, ...] = ()
+    head: int = 0
+    tail: int = 0
+
+    def reusable(self, output: int) -> tuple[int, ...]:
+        """Inputs whose memory one output may take over, if it has the same size."""
+        return (*(i for o, i in self.replaces if o == output), *self.in_place)
 
 
 def argument_buffers(region: Region) -> tuple[dict[Tensor, Buffer], list[Buffer]]:

@@ -202,20 +202,33 @@ def _call(w: _Writer, op: ir.Operation, functions: Functions) -> None:
         pointers.append("%runtime")
     for i, pointer in enumerate(pointers):
         w.line(f"llvm.store {pointer}, %slot{i} : !llvm.ptr, !llvm.ptr")
-    units, grain = (ir.attributes.integer(declaration, f"hlo.{key}") for key in ("units", "grain"))
-    total = w.constant(units, "i64")
-    if grain >= units:
-        zero = w.constant(0, "i64")
-        w.line(
-            f"llvm.call @{callee}__packed(%slots, {zero}, {total}) : (!llvm.ptr, i64, i64) -> ()"
-        )
-        return
-    least = w.constant(grain, "i64")
-    kernel = w.value(f"llvm.mlir.addressof @{callee}__packed : !llvm.ptr")
-    w.line(
-        f"llvm.call @hlo_rt_parallel_for(%runtime, {kernel}, %slots, {total}, {least}) : "
-        "(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> ()"
+    units, grain, head, tail = (
+        ir.attributes.integer(declaration, f"hlo.{key}", 0)
+        for key in ("units", "grain", "head", "tail")
     )
+    parallel = units - head - tail
+    if head:
+        _serial(w, callee, parallel, parallel + head)
+    if grain < parallel:
+        total, least = w.constant(parallel, "i64"), w.constant(grain, "i64")
+        kernel = w.value(f"llvm.mlir.addressof @{callee}__packed : !llvm.ptr")
+        w.line(
+            f"llvm.call @hlo_rt_parallel_for(%runtime, {kernel}, %slots, {total}, {least}) : "
+            "(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> ()"
+        )
+    elif head or not tail:
+        _serial(w, callee, 0, parallel)
+    else:
+        _serial(w, callee, 0, units)
+        return
+    if tail:
+        _serial(w, callee, parallel + head, units)
+
+
+def _serial(w: _Writer, callee: str, begin: int, end: int) -> None:
+    """Work units of a kernel, done here."""
+    first, last = w.constant(begin, "i64"), w.constant(end, "i64")
+    w.line(f"llvm.call @{callee}__packed(%slots, {first}, {last}) : (!llvm.ptr, i64, i64) -> ()")
 
 
 def _nested(w: _Writer, block: ir.Block, functions: Functions) -> None:

@@ -13,6 +13,8 @@ from hlo.passes.kernel_forms.building import create, integers, reshaped
 # Reducers that may be applied to the initial value any number of times, and those with the constant
 # for which that holds.
 IDEMPOTENT = frozenset({"hlo.maximum", "hlo.minimum", "hlo.and", "hlo.or"})
+# Marks the reductions that make partial results, to be reduced by the same launch.
+PARTIAL = "hlo.partial"
 IDENTITY = {"hlo.add": 0, "hlo.multiply": 1, "hlo.xor": 0}
 
 
@@ -112,6 +114,8 @@ class SplitReductions(Pass):
                     regions=1,
                 )
                 _copy_body(op, new)
+                if source is not None:
+                    new.attributes[PARTIAL] = ir.UnitAttr.get()
                 value = new.results[0]
         op.results[0].replace_all_uses_with(value)
         op.erase()

@@ -122,7 +122,7 @@ class GpuCompiled:
                 f"{', '.join(EMITTED)} and the phases up to {Phase.FUSED.label}"
             )
         module = copy_of(self._module)
-        for step in passes_to(phase, self._options.fast, attention=False):
+        for step in passes_to(phase, self._options.fast, composites=False):
             step.run(module)
         return str(module)
 
@@ -137,7 +137,7 @@ def compile_for_gpu(program: object, target: str, chosen: Options) -> GpuCompile
     with watch.stage("import"):
         original = load_program(program)
         check_functions(original)
-    made = make_program(original, chosen, watch, emit_gpu_kernel, attention=False)
+    made = make_program(original, chosen, watch, emit_gpu_kernel, composites=False)
     with watch.stage("ptx"):
         kernels = cast(Mapping[str, GpuKernel], made.host.kernels)
         modules: list[GpuModule] = [

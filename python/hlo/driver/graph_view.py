@@ -167,8 +167,7 @@ def _vertex(node: Node) -> _Vertex:
         head = node.name if times is None else f"{node.name}, {times} times"
         return _Vertex([head, *_some(where)], "control", f"{head} {source_line(node.location)}")
     cost = cost_of(node)
-    inside = node.regions[0].nodes if node.name == "fusion" else [node]
-    counts = Counter(n.name for n in inside if n.name != "constant")
+    counts = Counter(n.name for n in _inside(node) if n.name != "constant")
     ops = ", ".join(f"{count} {name}" for name, count in counts.most_common())
     title = (
         f"{cost.name} ({cost.kind}) {source_line(node.location)}\n{ops}\n"
@@ -177,6 +176,13 @@ def _vertex(node: Node) -> _Vertex:
     )
     kind = cost.kind if cost.kind in _COLOURS else "loop"
     return _Vertex([cost.name, types, *_some(where)], kind, title)
+
+
+def _inside(node: Node) -> list[Node]:
+    """The ops of a kernel, those of its members included."""
+    if node.name != "fusion":
+        return [node]
+    return [inner for n in node.regions[0].nodes for inner in _inside(n)]
 
 
 def _draw(panel: _Panel, top: float, first: int) -> tuple[str, float, float]:

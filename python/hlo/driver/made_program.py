@@ -79,13 +79,13 @@ def make_program(
     chosen: Options,
     watch: Stopwatch,
     emit: Callable[[Region], Kernel] = emit_kernel,
-    attention: bool = True,
+    composites: bool = True,
 ) -> MadeProgram:
     """Runs the passes on a copy of a program.
 
     Args:
         emit: makes the kernel of a region, for the target.
-        attention: whether it makes one of an attention.
+        composites: whether it makes one of an attention, and of several steps.
 
     Raises:
         CompileError: the program asks for what the compiler cannot do.
@@ -94,7 +94,7 @@ def make_program(
         module = copy_of(original)
         mark_donated(module, chosen.donate)
     last = Phase.FUSED if chosen.optimize else Phase.LEGALIZED
-    for element in passes_to(last, chosen.fast, attention):
+    for element in passes_to(last, chosen.fast, composites):
         with watch.stage(element.name):
             element.run(module)
         if chosen.verify:

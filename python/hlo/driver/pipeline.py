@@ -6,6 +6,9 @@ from hlo.driver.pass_pipeline import PipelineElement
 from hlo.driver.phases import Phase
 from hlo.passes import legalize, simplify
 from hlo.passes.fusion.fuse import Fuse
+from hlo.passes.fusion.fuse_horizontally import FuseHorizontally
+from hlo.passes.fusion.join_reduction_steps import JoinReductionSteps
+from hlo.passes.fusion.join_small_steps import JoinSmallSteps
 from hlo.passes.kernel_forms.prepare_convolutions import PrepareConvolutions
 from hlo.passes.kernel_forms.prepare_dots import PrepareDots
 from hlo.passes.kernel_forms.prepare_sorts import PrepareSorts
@@ -14,8 +17,17 @@ from hlo.passes.kernel_forms.split_reductions import SplitReductions
 from hlo.passes.memory.schedule import Schedule
 
 
-def fusion_passes(attention: bool = True) -> tuple[PipelineElement, ...]:
-    """Kernel forms, then fusion; `attention` is for targets that have a kernel for it."""
+def fusion_passes(composites: bool = True) -> tuple[PipelineElement, ...]:
+    """Kernel forms, then fusion.
+
+    Args:
+        composites: whether the target has kernels for attention and for several steps in one.
+    """
+    joining: tuple[PipelineElement, ...] = (
+        JoinReductionSteps(),  # what split-reductions took apart is one launch again
+        FuseHorizontally(),  # kernels are joined as they are
+        JoinSmallSteps(),  # scalars ahead of the launch that reads them
+    )
     return (
         # Padding and transposes become ops of their own, which fuse with their neighbours.
         PrepareConvolutions(),
@@ -23,33 +35,34 @@ def fusion_passes(attention: bool = True) -> tuple[PipelineElement, ...]:
         PrepareDots(),
         SplitDots(),  # sums of partial dots fuse with what follows
         SplitReductions(),  # ahead of fusion, so that both halves take in what is around them
-        Fuse(attention=attention),
+        Fuse(attention=composites),
+        *(joining if composites else ()),
         Schedule(),  # after fusion, which decides what is in memory at all
     )
 
 
 def phase_passes(
-    phase: Phase, fast: bool = False, attention: bool = True
+    phase: Phase, fast: bool = False, composites: bool = True
 ) -> tuple[PipelineElement, ...]:
     """The passes that take a program from the phase before `phase` to it, in order.
 
-    `fast` lets rules change how floats round, and take them for finite; `attention` as for
-    `fusion_passes`.
+    `fast` lets rules change how floats round, and take them for finite; `composites` as
+    for `fusion_passes`.
 
     From `Phase.HOST` on the program is no longer one module of `hlo`: see `hlo.driver.compile`.
     """
     return {
         Phase.LEGALIZED: legalize.PIPELINE,
         Phase.SIMPLIFIED: simplify.FAST_PIPELINE if fast else simplify.PIPELINE,
-        Phase.FUSED: fusion_passes(attention),
+        Phase.FUSED: fusion_passes(composites),
     }.get(phase, ())
 
 
-def passes_to(phase: Phase, fast: bool = False, attention: bool = True) -> list[PipelineElement]:
+def passes_to(phase: Phase, fast: bool = False, composites: bool = True) -> list[PipelineElement]:
     """The passes that take an input program to `phase`, in order; options as of `phase_passes`."""
     return [
         element
         for step in Phase
         if step.order <= phase.order
-        for element in phase_passes(step, fast, attention)
+        for element in phase_passes(step, fast, composites)
     ]

@@ -1,9 +1,10 @@
-// A long sum is split so that all threads have work: partial sums in one kernel, their sum in another.
+// A long sum is split so that all threads have work: partial sums, then their sum, in one launch.
 // The partial sums are 128 floats, written and read: 2 x 512 bytes more than the floor of 16777216 x 4 + 4.
 // RUN: hlo-opt --explain-fusion %s | FileCheck %s
 
-// CHECK: reduce {{.*}} -> reduce {{.*}}: not fused because a reduction of a reduction is a kernel of its own
-// CHECK: kernels: 2{{$}}
+// CHECK: reduce {{.*}} -> reduce {{.*}}: not fused because it is another step, of the launch that joins them
+// CHECK: kernels: 1{{$}}
+// CHECK: 1 {{ *}}64 MiB {{ *}}516 B {{.*}}[steps]
 // CHECK: traffic fused: 67109892 bytes
 // CHECK: traffic floor: 67108868 bytes
 // CHECK: fused above floor: 0.00%

@@ -1,6 +1,6 @@
 // The host program is native: loops are branches, kernels are called straight or spread over
 // threads, buffers are the arena plus an offset.
-// RUN: hlo-opt --compile-to=llvm %s | FileCheck %s
+// RUN: hlo-opt --compile-to=llvm --disable-pass=fuse-horizontally %s | FileCheck %s
 
 // CHECK: llvm.func @hlo_rt_parallel_for
 // CHECK: llvm.func @hlo_main(%[[FRAME:.*]]: !llvm.ptr) -> i32

@@ -5,7 +5,7 @@
 // 1048576 = 128 x 8192, and 65536 = 128 x 512. A maximum may take its initial value many times.
 // CHECK-LABEL: func.func @main
 // CHECK: hlo.reshape %arg0 : (tensor<1048576xf32>) -> tensor<128x8192xf32>
-// CHECK: hlo.reduce({{.*}}dimensions = [1] : (tensor<128x8192xf32>, tensor<f32>) -> tensor<128xf32>
+// CHECK: hlo.reduce({{.*}}dimensions = [1] {hlo.partial} : (tensor<128x8192xf32>, tensor<f32>) -> tensor<128xf32>
 // CHECK: hlo.reduce({{.*}}dimensions = [0] : (tensor<128xf32>, tensor<f32>) -> tensor<f32>
 // CHECK: hlo.reshape %arg1 : (tensor<65536x16xi32>) -> tensor<128x512x16xi32>
 // CHECK: hlo.reduce({{.*}} applies hlo.maximum across dimensions = [1]

@@ -1,0 +1,122 @@
+"""join-reduction-steps: partial results and what is made of them are one launch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hlo import ir
+from hlo.passes.base import Pass
+from hlo.passes.fusion.composites import compose, is_composite, wrap
+from hlo.passes.fusion.op_traits import FUSIBLE
+from hlo.passes.kernel_forms.split_reductions import PARTIAL
+from hlo.passes.rewrite.walk import operations
+
+KIND = "steps"
+LARGEST_STEP = 1 << 16  # elements that one thread goes over when all partial results are there
+_UNTOUCHED = frozenset({"hlo.dot_general", "hlo.convolution", "hlo.dynamic_update_slice"})
+
+
+@dataclass(frozen=True)
+class JoinReductionSteps(Pass):
+    """Makes the two kernels of a split reduction one `hlo.fusion` of kind `steps`.
+
+    Its members are fusions. Those that read what other members make run when all others are done,
+    on one thread, in order: results do not depend on the number of threads. Partial results stay
+    in the kernel's scratch.
+
+    Requires: `split-reductions` marked the partial reductions; `fuse` ran.
+    Guarantees: only kernels whose every result one small kernel reads are joined with it, and none
+    that would have to wait for it while what they read takes up memory.
+
+        %p = hlo.fusion(%x) kind "reduce" {...}           %0 = hlo.fusion(%x) kind "steps" {
+        %0 = hlo.fusion(%p) kind "reduce" {...}     ==>     %p = hlo.fusion ...
+                                                            hlo.fusion(%p) ...
+                                                          }
+    """
+
+    largest_step: int = LARGEST_STEP
+
+    def run(self, module: ir.Module) -> bool:
+        blocks = [
+            block
+            for op in operations(module)
+            if op.name in ("func.func", "hlo.while", "hlo.if", "hlo.case")
+            for region in op.regions
+            for block in region.blocks
+        ]
+        joined = [self._block(block) for block in blocks]
+        return any(joined)
+
+    def _block(self, block: ir.Block) -> bool:
+        ops = [op.operation for op in block.operations]
+        partial = [op for op in ops if _makes_partial_results(op)]
+        if not partial:
+            return False
+        position: dict[ir.Value, int] = {}
+        position.update((op.results[0], i) for i, op in enumerate(ops) if len(op.results))
+        joined = [self._join(op, position) for op in reversed(partial)]
+        return any(joined)
+
+    def _join(self, op: ir.Operation, position: dict[ir.Value, int]) -> bool:
+        uses = [use.owner.operation for result in op.results for use in result.uses]
+        readers = {use.results[0]: use for use in uses if len(use.results)}
+        if len(readers) != 1 or not all(len(use.results) for use in uses):
+            return False
+        (reader,) = readers.values()
+        if reader.block != op.block or not self._is_small_step(reader):
+            return False
+        made_at = {_key(value): position.get(_key(value), -1) for value in reader.operands}
+        latest = max(made_at, key=made_at.__getitem__)
+        at = max(made_at[latest], position[op.results[0]])
+        if at > position[op.results[0]] and not all(
+            _lives_until(value, at, position) for value in op.operands
+        ):
+            return False
+        if made_at[latest] >= 0:
+            reader.move_after(latest.owner.operation)
+        members = [m if m.name == "hlo.fusion" else wrap(m) for m in (op, reader)]
+        reason = "partial results of a reduction are reduced when all are there"
+        fused = compose(members, KIND, reason)
+        position[fused.results[0]] = at
+        return True
+
+    def _is_small_step(self, op: ir.Operation) -> bool:
+        if op.name == "hlo.fusion":
+            inner = [o.operation.name for o in op.regions[0].blocks[0].operations]
+            if not is_composite(op) and not _UNTOUCHED.isdisjoint(inner):
+                return False
+        elif op.name.removeprefix("hlo.") not in FUSIBLE or op.name in _UNTOUCHED:
+            return False
+        return sum(_size(v) for v in (*op.operands, *op.results)) <= self.largest_step
+
+
+def _makes_partial_results(op: ir.Operation) -> bool:
+    """Whether each result is a reduction's partial results."""
+    if op.name == "hlo.reduce":
+        return PARTIAL in op.attributes
+    if op.name != "hlo.fusion":
+        return False
+    *_, last = op.regions[0].blocks[0].operations
+    roots = [value.owner for value in last.operation.operands]
+    return all(
+        not isinstance(root, ir.Block) and PARTIAL in root.operation.attributes for root in roots
+    )
+
+
+def _lives_until(value: ir.Value, at: int, position: dict[ir.Value, int]) -> bool:
+    """Whether a value is there at a position anyway."""
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name == "hlo.constant":
+        return True
+    readers = [use.owner.operation for use in value.uses]
+    return any(len(r.results) and position.get(r.results[0], -1) >= at for r in readers)
+
+
+def _key(value: ir.Value) -> ir.Value:
+    """A value that stands for the op that makes it: its first result; the value if none does."""
+    owner = value.owner
+    return value if isinstance(owner, ir.Block) else owner.operation.results[0]
+
+
+def _size(value: ir.Value) -> int:
+    return math.prod(ir.RankedTensorType(value.type).shape)

@@ -1,0 +1,84 @@
+"""join-small-steps: a tiny kernel becomes the first step of the launch that reads its results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hlo import ir
+from hlo.passes.base import Pass
+from hlo.passes.fusion.composites import compose, wrap
+from hlo.passes.fusion.fuse_horizontally import may_be_member
+from hlo.passes.fusion.join_reduction_steps import KIND
+from hlo.passes.hlo_to_loops.graph import Node, Region, captured, region_of
+from hlo.passes.hlo_to_loops.work import work_of
+
+LARGEST = 256  # element operations: less than it costs to start a kernel
+MOST_MEMBERS = 64
+
+
+@dataclass(frozen=True)
+class JoinSmallSteps(Pass):
+    """Puts kernels of a few elements into the `hlo.fusion` that first reads what they make.
+
+    They become members that run before the others, on one thread. A chain of them becomes one
+    kernel step by step.
+
+    Requires: `fuse` ran.
+    Guarantees: kernels stay in their order; what is joined does `largest` element operations at
+    the most.
+
+        %s = hlo.fusion(%step) kind "loop" {...}        %0 = hlo.fusion(%x, %step) kind "steps" {
+        %0 = hlo.fusion(%x, %s) kind "loop" {...}  ==>      %s = hlo.fusion(%step) ...
+                                                            hlo.fusion(%x, %s) ...
+                                                          }
+    """
+
+    largest: int = LARGEST
+    most_members: int = MOST_MEMBERS
+
+    def run(self, module: ir.Module) -> bool:
+        changed = False
+        for op in module.body.operations:
+            if op.operation.name == "func.func" and len(op.operation.regions[0].blocks):
+                block = op.operation.regions[0].blocks[0]
+                changed |= self._block(region_of(block))
+        return changed
+
+    def _block(self, region: Region) -> bool:
+        changed = False
+        for node in region.nodes:
+            if node.name in ("while", "if", "case"):
+                for inner in node.regions:
+                    changed |= self._block(inner)
+        return self._join(region) or changed
+
+    def _join(self, region: Region) -> bool:
+        """Joins the kernels of one block, from the last to the first."""
+        position = {node: i for i, node in enumerate(region.nodes)}
+        readers: dict[Node, list[Node]] = {node: [] for node in region.nodes}
+        for node in region.nodes:
+            for operand in captured(node):
+                if operand.producer in readers:
+                    readers[operand.producer].append(node)
+        launch: dict[Node, list[Node]] = {}
+        for node in reversed(region.nodes):
+            launch[node] = [node]
+            if not readers[node] or not self._is_small(node):
+                continue
+            # Launches run where their last members stand; this one must run before all others.
+            members = min((launch[r] for r in readers[node]), key=lambda m: position[m[-1]])
+            if may_be_member(members[-1]) and len(members) < self.most_members:
+                members.insert(0, node)
+                launch[node] = members
+        joined = {id(members): members for members in launch.values() if len(members) > 1}
+        for members in joined.values():
+            ops = [n.source if n.name == "fusion" else wrap(n.source) for n in members]
+            compose(ops, KIND, "tiny kernels ahead of the one that reads what they make")
+        return bool(joined)
+
+    def _is_small(self, node: Node) -> bool:
+        if not may_be_member(node):
+            return False
+        region = node.regions[0] if node.name == "fusion" else Region(nodes=[node])
+        size = max(result.size for result in node.results)
+        return max(work_of(region), size) <= self.largest

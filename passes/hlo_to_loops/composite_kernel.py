@@ -1,0 +1,163 @@
+"""Several kernels in one launch: members that are independent, and steps that finish their work.
+
+The region of a composite holds nothing but `hlo.fusion` ops, each the region of a kernel. Work
+units are the members' one after another; a range of units does the part of each member that falls
+in it. Members may read what others make: those with most work run in parallel, what they need is
+done first (the head) and what needs them last (the tail), each by one thread, in order. What only
+members read is scratch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hlo.passes.hlo_to_loops.element_types import ElementType
+from hlo.passes.hlo_to_loops.emitter import Buffer
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers
+from hlo.passes.hlo_to_loops.work import work_of
+
+EmitKernel = Callable[[Region], Kernel]
+
+
+def phases(region: Region) -> tuple[list[Node], list[Node], list[Node]]:
+    """(head, parallel members, tail): members of one depth of dependence run in parallel."""
+    depth: dict[Node, int] = {}
+    amount: dict[int, int] = {}
+    for node in region.nodes:
+        known = [depth[o.producer] for o in node.operands if o.producer in depth]
+        depth[node] = 1 + max(known, default=0)
+        amount[depth[node]] = amount.get(depth[node], 0) + work_of(node.regions[0])
+    parallel = max(amount, key=amount.__getitem__)
+    return (
+        [node for node in region.nodes if depth[node] < parallel],
+        [node for node in region.nodes if depth[node] == parallel],
+        [node for node in region.nodes if depth[node] > parallel],
+    )
+
+
+def emit_composite(region: Region, emit_kernel: EmitKernel) -> Kernel:
+    """The kernel of a region of members, each emitted by `emit_kernel`."""
+    head, parallel, tail = phases(region)
+    members = [*parallel, *head, *tail]
+    kernels = _emitted(members, emit_kernel)
+    inputs, outputs = argument_buffers(region)
+    scratch: list[tuple[int, ElementType]] = []
+    buffers = dict(inputs)
+    for tensor, buffer in zip(region.results, outputs, strict=True):
+        buffers.setdefault(tensor, buffer)
+    for node in members:
+        for tensor in node.results:
+            if tensor not in buffers:
+                buffers[tensor] = _scratch(scratch, tensor.size, tensor.type)
+    parts: list[_Part] = []
+    begin = 0
+    for node, (function, kernel) in zip(members, kernels, strict=True):
+        given = [buffers[t] for t in (*node.operands, *node.results)]
+        given += [_scratch(scratch, size, kind) for size, kind in kernel.scratch]
+        parts.append(_Part(function, kernel, begin, given))
+        begin += kernel.units
+    runtime = any(kernel.runtime for _, kernel in kernels)
+    texts = {name: kernel.text.replace("@NAME", f"@NAME{name}") for name, kernel in kernels}
+    parameters = [*inputs.values(), *outputs, *_scratch_buffers(scratch)]
+    return Kernel(
+        text=_text(parameters, runtime, parts) + "".join(texts.values()),
+        units=begin,
+        head=sum(k.units for _, k in kernels[len(parallel) : len(parallel) + len(head)]),
+        tail=sum(k.units for _, k in kernels[len(parallel) + len(head) :]),
+        inputs=tuple(buffer.memref for buffer in inputs.values()),
+        outputs=tuple(buffer.memref for buffer in outputs),
+        replaces=tuple(
+            (k, i)
+            for k, result in enumerate(region.results)
+            for i in _in_place(region, result, members, kernels)
+        ),
+        scratch=tuple(scratch),
+        runtime=runtime,
+        declarations=tuple(dict.fromkeys(d for _, k in kernels for d in k.declarations)),
+    )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A member's place: its function, its first work unit, the buffers it is called with."""
+
+    function: str
+    kernel: Kernel
+    begin: int
+    buffers: list[Buffer]
+
+
+def _emitted(members: list[Node], emit_kernel: EmitKernel) -> list[tuple[str, Kernel]]:
+    """(function suffix, kernel) of each member; members of the same text share a function."""
+    names: dict[str, str] = {}
+    found: list[tuple[str, Kernel]] = []
+    for node in members:
+        kernel = emit_kernel(node.regions[0])
+        assert kernel.updates is None, "a member updates a buffer in place"
+        found.append((names.setdefault(kernel.text, f"__member{len(names)}"), kernel))
+    return found
+
+
+def _scratch(scratch: list[tuple[int, ElementType]], size: int, kind: ElementType) -> Buffer:
+    scratch.append((size, kind))
+    return Buffer(f"%scratch{len(scratch) - 1}", size, kind)
+
+
+def _scratch_buffers(scratch: list[tuple[int, ElementType]]) -> list[Buffer]:
+    return [Buffer(f"%scratch{i}", size, kind) for i, (size, kind) in enumerate(scratch)]
+
+
+def _in_place(
+    region: Region, result: Tensor, members: list[Node], kernels: list[tuple[str, Kernel]]
+) -> tuple[int, ...]:
+    """Inputs whose memory a result may take over: those that its member alone reads, and so."""
+    producer = result.producer
+    if producer not in members:
+        return ()  # an input passed on
+    kernel = kernels[members.index(producer)][1]
+    found: list[int] = []
+    for i, tensor in enumerate(region.arguments):
+        readers = [node for node in members if tensor in node.operands]
+        if readers != [producer]:
+            continue
+        places = [k for k, operand in enumerate(producer.operands) if operand is tensor]
+        if all(k in kernel.reusable(result.index) for k in places):
+            found.append(i)
+    return tuple(found)
+
+
+def _text(parameters: list[Buffer], runtime: bool, parts: list[_Part]) -> str:
+    arguments = [f"{buffer.name}: {buffer.memref}" for buffer in parameters]
+    arguments += ["%runtime: !llvm.ptr"] if runtime else []
+    head = ", ".join([*arguments, "%begin: index", "%end: index"])
+    lines = [f"func.func @NAME({head}) {{"]
+    for i, part in enumerate(parts):
+        lines += _call(i, part)
+    return "\n".join([*lines, "  return", "}", ""])
+
+
+def _call(i: int, part: _Part) -> list[str]:
+    """Does the work units of one member that lie in [%begin, %end)."""
+    names = [buffer.name for buffer in part.buffers]
+    types = [buffer.memref for buffer in part.buffers]
+    if part.kernel.runtime:
+        names.append("%runtime")
+        types.append("!llvm.ptr")
+    first, units = f"%first{i}", part.kernel.units
+    signature = ", ".join([*types, "index", "index"])
+    return [
+        f"  {first} = arith.constant {part.begin} : index",
+        f"  %none{i} = arith.constant 0 : index",
+        f"  %units{i} = arith.constant {units} : index",
+        f"  %from{i} = arith.subi %begin, {first} : index",
+        f"  %to{i} = arith.subi %end, {first} : index",
+        f"  %low{i} = arith.maxsi %from{i}, %none{i} : index",
+        f"  %high{i} = arith.minsi %to{i}, %units{i} : index",
+        f"  %some{i} = arith.cmpi slt, %low{i}, %high{i} : index",
+        f"  scf.if %some{i} {{",
+        f"    func.call @NAME{part.function}({', '.join([*names, f'%low{i}', f'%high{i}'])}) : "
+        f"({signature}) -> ()",
+        "  }",
+    ]
