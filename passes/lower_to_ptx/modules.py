@@ -96,7 +96,7 @@ def lower_to_ptx(
     Raises:
         CompileError: LLVM wrote no PTX for this target.
     """
-    context = ir.make_lowering_context()
+    context = ir.make_gpu_context()
     llvm = lower_to_llvm(name, kernels, target, context)
     ptx = _serialized(llvm, context, "isa").rstrip(b"\0").decode()
     if f".target {target.chip}" not in ptx:

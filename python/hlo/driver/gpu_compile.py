@@ -110,7 +110,7 @@ class GpuCompiled:
         if stage == "llvm":
             parts = module_parts(self.kernels)
             return "".join(
-                lower_to_llvm(name, part, self.target, ir.make_lowering_context())
+                lower_to_llvm(name, part, self.target, ir.make_gpu_context())
                 for name, part in parts.items()
             )
         if stage == "ptx":

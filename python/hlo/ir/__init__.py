@@ -19,6 +19,7 @@ from hlo.ir import constants as constants
 from hlo.ir import types as types
 from hlo.ir.chlo import CHLO_OPS as CHLO_OPS
 from hlo.ir.context import make_context as make_context
+from hlo.ir.context import make_gpu_context as make_gpu_context
 from hlo.ir.context import make_lowering_context as make_lowering_context
 from hlo.ir.context import shared_context as shared_context
 from hlo.ir.parsing import parse_module as parse_module

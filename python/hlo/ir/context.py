@@ -70,3 +70,10 @@ def make_lowering_context() -> ir.Context:
     context.append_dialect_registry(get_dialect_registry())
     context.enable_multithreading(False)
     return context
+
+
+def make_gpu_context() -> ir.Context:
+    """A context as `make_lowering_context` gives it that also translates to LLVM's own IR."""
+    context = ir.Context()
+    context.enable_multithreading(False)
+    return context
