@@ -77,8 +77,11 @@ def gpu_kernel(
     updates: tuple[int, ...] | None = None, update_safe: bool = False,
 ) -> GpuKernel:  # fmt: skip
     """A kernel of stages; without any, it does nothing and is not launched."""
+    # Kernels of one text are one kernel: what is not in the code must be in the text.
+    kinds = [", ".join(b.memref for b in part) for part in (inputs, outputs, scratch)]
+    head = f"// ({kinds[0]}) -> ({kinds[1]}), {kinds[2]}, {in_place}, {updates}, {update_safe}\n"
     return GpuKernel(
-        text="".join(f"// {s.grid} x {s.block}\n{s.text}" for s in stages),
+        text=head + "".join(f"// {s.grid} x {s.block}\n{s.text}" for s in stages),
         units=len(stages),
         inputs=tuple(b.memref for b in inputs),
         outputs=tuple(b.memref for b in outputs),
