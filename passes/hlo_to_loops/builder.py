@@ -73,6 +73,8 @@ class Builder:
         # The names defined in each open region; function arguments are in none.
         self._defined: list[set[str]] = [set()]
         self._next = 0
+        # Masks of the first lane alone.
+        self.single_lane_masks: set[str] = set()
 
     # -- names and types ---------------------------------------------------------------------------
     def fresh(self) -> str:
@@ -103,6 +105,8 @@ class Builder:
         name = self.fresh()
         self.effect(f"{name} = {text}")
         self._scopes[-1][text] = name
+        if text.startswith("vector.constant_mask [1] :"):
+            self.single_lane_masks.add(name)
         return name
 
     def load(self, text: str) -> str:

@@ -22,17 +22,16 @@ from hlo.passes.hlo_to_loops.elemental.contractions import Contraction, contract
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
-from hlo.passes.hlo_to_loops.matrix_multiply import matrix_operands
+from hlo.passes.hlo_to_loops.matrix_multiply import better_by_library
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import matrix_vector_of
+from hlo.passes.hlo_to_loops.packed_matrix_kernel import packs
 
 VECTOR_BYTES = 64
 REGISTERS = 28  # accumulators at the most
-MOST_VECTORS = 4
-# Rows of a tile for its vectors across: measured; more spill, in vector or in address registers.
-MOST_ROWS = {1: 14, 2: 14, 3: 6, 4: 4}
-PANEL_BYTES = (
-    400 << 10
-)  # of one run of columns of the right operand, about half of the second-level cache
+# Rows of a tile for its vectors across, measured. Where rows are a multiple of 4 KiB apart, their
+# elements fall into one set of the first-level cache, which holds 8: three vectors have 8 rows.
+MOST_ROWS = {1: 14, 2: 14, 3: 8, 4: 6}
+PANEL_BYTES = 400 << 10  # of a run of columns of a kernel, about half of the second-level cache
 LARGE_OPERAND = 1 << 18  # elements of an operand that does not stay in the second-level cache
 
 # (indices in the contracted space, accumulators) -> accumulators.
@@ -83,10 +82,10 @@ class Tiling:
         return self.row_blocks * self.column_blocks * math.prod(self.shape[d] for d in self.outer)
 
 
-def tiling_of(shape: Sequence[int], lanes: int, depth: int = 1) -> Tiling | None:
-    """Tiles for a result of `shape`, each element of which sums `depth` products.
+def tiling_of(shape: Sequence[int], lanes: int, *, narrow: bool = False) -> Tiling | None:
+    """Tiles for a result of `shape`; None if the minor dimension is shorter than half a vector.
 
-    None if the minor dimension is shorter than half a vector.
+    `narrow`: two vectors across at the most, for the sake of the cache.
     """
     if not shape or shape[-1] * 2 < lanes:
         return None
@@ -95,17 +94,13 @@ def tiling_of(shape: Sequence[int], lanes: int, depth: int = 1) -> Tiling | None
     columns = -(-shape[-1] // lanes)
     if extent <= 3:
         # Few rows leave registers for long runs of columns, which stream the other operand.
-        most_vectors = REGISTERS // (extent + 1)
+        most = REGISTERS // (extent + 1)
+        vectors = _even_part(columns, min(most, columns))
     else:
-        # A run of columns is read again for every tile of rows: it should stay in cache.
-        most_vectors = (
-            MOST_VECTORS
-            if depth * MOST_VECTORS * VECTOR_BYTES <= PANEL_BYTES
-            else MOST_VECTORS // 2
-        )
-    vectors = _even_part(columns, min(most_vectors, columns))
-    most_rows = MOST_ROWS.get(vectors, max(1, REGISTERS // (vectors + 1)))
-    rows = _even_part(extent, min(extent, most_rows))
+        most = 4 if extent <= MOST_ROWS[4] or columns == 4 else 3
+        most = 2 if narrow else most
+        vectors = min(most, columns)
+    rows = _even_part(extent, min(extent, MOST_ROWS.get(vectors, extent)))
     return Tiling(tuple(shape), row_dim, rows, lanes, vectors)
 
 
@@ -120,6 +115,11 @@ def depth_of(node: Node) -> int:
     return math.prod(node.operands[0].shape[d] for d in summed)
 
 
+def _is_narrow(node: Node) -> bool:
+    """Whether runs of three vectors of a convolution's kernel leave the cache between rows."""
+    return node.name == "convolution" and depth_of(node) * 3 * VECTOR_BYTES > PANEL_BYTES
+
+
 def _even_part(extent: int, most: int) -> int:
     """The largest divisor of `extent` up to `most`; `most` if that is less than its half."""
     even = max(r for r in range(1, most + 1) if extent % r == 0)
@@ -130,7 +130,7 @@ def takes_elementwise(node: Node) -> bool:
     """Whether the kernel of a convolution or dot takes in what follows it element by element."""
     if (plan := matrix_vector_of(node)) is not None:
         return plan.by_rows
-    return fits_register_tiles(node)
+    return packs(node) or fits_register_tiles(node)
 
 
 def fits_register_tiles(node: Node) -> bool:
@@ -147,7 +147,7 @@ def fits_register_tiles(node: Node) -> bool:
             and labels["output"][-1] == "f"
             and node.attributes["batch_group_count"] == 1
         )
-    return minor_is_free(node) and not _better_by_library(node)
+    return minor_is_free(node) and not better_by_library(node)
 
 
 def _lanes(tensor: Tensor) -> int:
@@ -164,19 +164,6 @@ def minor_is_free(node: Node) -> bool:
     return rhs.rank > 0 and rhs.rank - 1 not in taken
 
 
-def _better_by_library(node: Node) -> bool:
-    """A long transposed left operand is read across its rows: the library packs it first."""
-    lhs, numbers = node.operands[0], node.attributes["dot_dimension_numbers"]
-    summed = numbers.get("lhs_contracting_dimensions", ())
-    return (
-        lhs.rank > 0
-        and lhs.rank - 1 not in summed
-        and lhs.size > LARGE_OPERAND
-        and node.results[0].size > LARGE_OPERAND
-        and matrix_operands(node) is not None
-    )
-
-
 def emit_contraction(region: Region) -> Kernel | None:
     """A kernel for one convolution or dot of floats and elementwise ops after it; None if unfit."""
     nodes = [n for n in region.nodes if n.name in ("convolution", "dot_general")]
@@ -185,7 +172,7 @@ def emit_contraction(region: Region) -> Kernel | None:
     node, root = nodes[0], region.results[0]
     if root.size != node.results[0].size or not fits_register_tiles(node):
         return None
-    tiling = tiling_of(node.results[0].shape, _lanes(node.results[0]), depth_of(node))
+    tiling = tiling_of(node.results[0].shape, _lanes(node.results[0]), narrow=_is_narrow(node))
     assert tiling is not None
     try:
         return _Tiles(region, node, tiling).emit()

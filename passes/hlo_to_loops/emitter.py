@@ -415,6 +415,13 @@ class Emitter:
             raise NotVectorizableError("a store is not contiguous in the lanes")
         raw, mask, bits = raws[0], self.mask, b.type_of("i1")
         vector = b.type_of(buffer.type.memory)
+        if mask in b.single_lane_masks:
+            # LLVM 22 makes two lanes of a masked store of one 16-bit lane.
+            for i, raw in enumerate(raws):
+                first = b.op(f"vector.extract {raw}[0] : {buffer.type.memory} from {vector}")
+                place = f"{buffer.name}[{self.index(offset * parts + i)}]"
+                b.effect(f"memref.store {first}, {place} : {buffer.memref}")
+            return
         if parts == 2:
             half, vector = vector, f"vector<{2 * b.lanes}x{buffer.type.memory}>"
             raw = b.op(f"vector.interleave {raws[0]}, {raws[1]} : {half} -> {vector}")

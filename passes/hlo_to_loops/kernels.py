@@ -13,6 +13,7 @@ from hlo.passes.hlo_to_loops.graph import Node, Region, is_composite
 from hlo.passes.hlo_to_loops.library_kernels import LIBRARY_EMITTERS
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, Width, at_best_width, emit_elements
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import emit_matrix_vector
+from hlo.passes.hlo_to_loops.packed_matrix_kernel import emit_packed_product
 from hlo.passes.hlo_to_loops.tiled_kernel import emit_tiled
 from hlo.passes.hlo_to_loops.update_kernels import (
     emit_dynamic_update_slice,
@@ -40,7 +41,7 @@ def _loops(region: Region, width: Width) -> Kernel:
 def _special(region: Region, root: Node) -> Kernel | None:
     if is_composite(region):
         return emit_composite(region, emit_kernel)
-    for emit in (emit_attention, emit_matrix_vector, emit_contraction):
+    for emit in (emit_attention, emit_matrix_vector, emit_packed_product, emit_contraction):
         if (kernel := emit(region)) is not None:
             return kernel
     if (library := LIBRARY_EMITTERS.get(root.name)) is not None and (

@@ -1,0 +1,82 @@
+"""Products of matrices that are packed for the tiles: transposed, narrow, deep, and cut off."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from core_programs import Program
+from test_contractions import dot
+from test_matrix_vectors import bias_and_residual
+
+TURNED = ([1], [1])  # [m, k] x [n, k]
+BOTH = ([0], [1])  # [k, m] x [n, k]
+LEFT = ([0], [0])  # [k, m] x [k, n]
+
+
+# Tiles of 14, 8 and 6 rows and of 16 to 64 columns, whole and cut off; squares of 16 cut off.
+@pytest.mark.parametrize(
+    ("m", "n", "k"), [(16, 16, 128), (40, 48, 33), (100, 70, 90), (31, 129, 64), (65, 33, 130)]
+)
+@pytest.mark.parametrize("kind", ["f32", "f64", "bf16", "f16"])
+def test_turned_operands(m: int, n: int, k: int, kind: str) -> None:
+    p = Program()
+    a, b = p.sample((m, k), kind), p.sample((n, k), kind)
+    product = dot(p, a, b, TURNED)
+    p.result(product, bias_and_residual(p, product, kind))
+    p.result(dot(p, p.sample((k, m), kind), b, BOTH))
+    p.check(ulps=64)
+
+
+# 768 steps of the depth are one block; 1000 are two of 500, 1537 four of 385, the last 382.
+@pytest.mark.parametrize("k", [768, 769, 1000, 1537])
+@pytest.mark.parametrize("kind", ["f32", "bf16"])
+def test_depth_in_parts(k: int, kind: str) -> None:
+    p = Program()
+    product = dot(p, p.sample((50, k), kind), p.sample((300, k), kind), TURNED)
+    p.result(product, bias_and_residual(p, product, kind))
+    p.result(dot(p, p.sample((k, 37), kind), p.sample((40, k), kind), BOTH))
+    p.check(ulps=128)
+
+
+# 800 floats are 3200 bytes from step to step: the left operand is packed too.
+@pytest.mark.parametrize(("m", "n", "k"), [(800, 20, 16), (1030, 50, 270), (769, 97, 65)])
+def test_left_operand_far_apart(m: int, n: int, k: int) -> None:
+    p = Program()
+    product = dot(p, p.sample((k, m), "f32"), p.sample((k, n), "f32"), LEFT)
+    p.result(product, bias_and_residual(p, product, "f32"))
+    p.check(ulps=64)
+
+
+def test_batches() -> None:
+    p = Program()
+    both = ([0], [0])
+    p.result(
+        dot(p, p.sample((3, 40, 24), "f32"), p.sample((3, 50, 24), "f32"), ([2], [2]), both),
+        # Heads between positions and features.
+        dot(p, p.sample((40, 3, 24), "f32"), p.sample((50, 3, 24), "f32"),
+            ([2], [2]), ([1], [1])),
+        dot(p, p.sample((2, 3, 33, 64), "f32"), p.sample((2, 3, 31, 64), "f32"),
+            ([3], [3]), ([0, 1], [0, 1])),
+    )  # fmt: skip
+    p.check(ulps=64)
+
+
+def test_special_values_stay_in_their_row_and_column() -> None:
+    """The zeros that fill up panels meet no infinity of another row."""
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-4, 5, (s, 70)).astype(np.float32) for s in (45, 37))
+    a[44, 69], a[3, 0], b[36, 69], b[5, 20] = np.inf, np.nan, np.inf, -np.inf
+    p = Program()
+    left, right = p.argument(a), p.argument(b)
+    p.result(dot(p, left, right, TURNED))
+    p.result(dot(p, p.argument(np.ascontiguousarray(a.T)), right, BOTH))
+    p.check(ulps=16)
+
+
+def test_result_does_not_depend_on_threads() -> None:
+    import hlo
+
+    p = Program()
+    p.result(dot(p, p.sample((200, 900), "f32"), p.sample((300, 900), "f32"), TURNED))
+    one, four = (hlo.compile(p.text, threads=t)(*p.arguments) for t in (1, 4))
+    assert one[0].tobytes() == four[0].tobytes()
