@@ -201,12 +201,27 @@ class _Search:
         dots = (core[0], next(n for n in reversed(core) if n.name == "dot_general"))
         for node in core:
             if node in dots:
+                for operand in node.operands:
+                    side.update(dict.fromkeys(self._views(operand, held)))
                 continue
             for operand in node.operands:
                 producer = operand.producer
                 if producer is not None and producer not in held:
                     side.update(dict.fromkeys(self._remade(operand)))
         return list(side)
+
+    def _views(self, tensor: Tensor, held: set[Node]) -> Iterator[Node]:
+        """The slices and reshapes that an operand is of a tensor in memory, if any is a slice."""
+        views: list[Node] = []
+        while (node := tensor.producer) in self.position and node not in held:
+            assert node is not None
+            if node.name not in ("slice", "reshape"):
+                break
+            views.append(node)
+            tensor = node.operands[0]
+        while views and views[-1].name != "slice":
+            views.pop()
+        yield from views
 
     def _remade(self, tensor: Tensor) -> list[Node]:
         """The ops that make a tensor in the kernel: none if it is to be read from memory."""

@@ -154,6 +154,7 @@ class _Reading:
         self._check_stages(scores, logits, maximum, weights, total, probabilities)
         query, key, depth = self._first_dot(first)
         value, product_at, width = self._second_dot(second, side[0])
+        query, key, value = (self._in_memory(o) for o in (query, key, value))
         operands = (query, key, value)
         for operand in operands:
             _require(operand.tensor.type.name in FLOATS, "an operand is not a float")
@@ -308,6 +309,21 @@ class _Reading:
             Position.of_dims(place).linear(product.shape),
             width,
         )
+
+    def _in_memory(self, operand: Operand) -> Operand:
+        """The operand as part of the tensor that it is a slice or reshape of in the kernel."""
+        tensor, offset = operand.tensor, operand.offset
+        while (node := tensor.producer) is not None and node in self.held:
+            if node.name == "slice":
+                dims = self._dims(offset, tensor.shape)
+                _require(dims is not None, "an operand's indices are not affine")
+                starts, strides = node.attributes["start_indices"], node.attributes["strides"]
+                moved = [d * n + a for d, a, n in zip(dims or (), starts, strides, strict=True)]
+                offset = Position.of_dims(moved).linear(node.operands[0].shape)
+            elif node.name != "reshape":
+                break
+            tensor = node.operands[0]
+        return Operand(tensor, offset)
 
     @staticmethod
     def _operand(side: _Side, summed: Mapping[int, Affine], dims: Sequence[Affine]) -> Operand:
