@@ -15,6 +15,7 @@ from hlo.passes.kernel_forms.prepare_dots import PrepareDots
 from hlo.passes.kernel_forms.prepare_sorts import PrepareSorts
 from hlo.passes.kernel_forms.split_dots import SplitDots
 from hlo.passes.kernel_forms.split_reductions import SplitReductions
+from hlo.passes.memory.recompute_results import RecomputeResults
 from hlo.passes.memory.schedule import Schedule
 
 
@@ -38,6 +39,7 @@ def fusion_passes(composites: bool = True) -> tuple[PipelineElement, ...]:
         SplitDots(),  # sums of partial dots fuse with what follows
         SplitReductions(),  # ahead of fusion, so that both halves take in what is around them
         Fuse(attention=composites),
+        RecomputeResults(),  # of what kernels store, what costs no more to make again than to read
         *(joining if composites else ()),
         Schedule(),  # after fusion, which decides what is in memory at all
     )
