@@ -59,7 +59,7 @@ def compose(members: Sequence[ir.Operation], kind: str, reason: str) -> ir.Opera
 def wrap(op: ir.Operation) -> ir.Operation:
     """A fusion of one op, the scalar and splat constants that it reads inside."""
     read = list(dict.fromkeys(value for _, _, value in reads_from_outside(op)))
-    inside = [value for value in read if _is_splat(value)]
+    inside = [value for value in read if is_splat(value)]
     inputs = [value for value in read if value not in inside]
     name = op.name.removeprefix("hlo.")
     with op.location, ir.InsertionPoint(op):
@@ -125,7 +125,8 @@ def _leaves(value: ir.Value, held: set[ir.Value]) -> bool:
     return any(not len(op.results) or op.results[0] not in held for op in readers)
 
 
-def _is_splat(value: ir.Value) -> bool:
+def is_splat(value: ir.Value) -> bool:
+    """Whether a value is a constant whose elements are all the same."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.operation.name != "hlo.constant":
         return False

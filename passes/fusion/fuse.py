@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
+from hlo.passes.fusion.composites import is_splat
 from hlo.passes.fusion.groups import MAX_OPS, BlockFusion, Edge, Group
-from hlo.passes.fusion.op_traits import FOLDS
+from hlo.passes.fusion.op_traits import CONTRACTIONS, FOLDS
 from hlo.passes.hlo_to_loops.graph import Node, Region, region_of
 from hlo.passes.rewrite.walk import reads_from_outside
 
+# Ops that read their operands where they are in memory.
+READS_MEMORY = CONTRACTIONS | {"dynamic_update_slice"}
 _QUIET = frozenset(
     ["constant", "broadcast_in_dim", "reshape", "convert", "transpose", "slice", "iota"]
 )
@@ -108,9 +111,15 @@ def _rewrite(group: Group, fusion: BlockFusion) -> None:
     nodes = group.ordered(fusion.position)
     held = {value for n in nodes for value in n.source.results}
     inputs: dict[ir.Value, None] = {}
+    constants: dict[ir.Value, None] = {}
     for node in nodes:
-        for _, _, value in reads_from_outside(node.source):
-            if value not in held:
+        in_memory = node.name in READS_MEMORY or group.kind is not None
+        for reader, _, value in reads_from_outside(node.source):
+            if value in held:
+                continue
+            if is_splat(value) and not (in_memory and reader == node.source):
+                constants[value] = None  # of a block around this one
+            else:
                 inputs[value] = None
     root = group.root.source
     outputs = [value for n in (group.root, *group.more_roots) for value in n.source.results]
@@ -130,6 +139,9 @@ def _rewrite(group: Group, fusion: BlockFusion) -> None:
         block = fused.regions[0].blocks.append(*[v.type for v in inputs])
     inner: dict[ir.Value, ir.Value] = dict(zip(inputs, block.arguments, strict=True))
     with ir.InsertionPoint(block):
+        for value in constants:
+            if value not in inner:
+                inner[value] = value.owner.operation.clone().results[0]
         for node in nodes:
             copy = node.source.clone()
             for reader, i, value in reads_from_outside(copy):
