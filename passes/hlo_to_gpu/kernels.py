@@ -8,6 +8,7 @@ from dataclasses import replace
 from hlo.diagnostics import UnsupportedError
 from hlo.passes.hlo_to_gpu.fourier import emit_fft
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
+from hlo.passes.hlo_to_gpu.matrix_tiles import emit_matrix_tiles
 from hlo.passes.hlo_to_gpu.rows import emit_elements
 from hlo.passes.hlo_to_gpu.running import emit_running
 from hlo.passes.hlo_to_gpu.sorting import emit_sort
@@ -35,6 +36,8 @@ def emit_gpu_kernel(region: Region) -> GpuKernel:
 
 
 def _special(region: Region, root: Node) -> GpuKernel | None:
+    if (tiles := emit_matrix_tiles(region)) is not None:
+        return tiles
     if root.name == "custom_call":
         raise UnsupportedError(
             f"no GPU kernel stands for the call of {root.attributes.get('call_target_name')!r}; "
