@@ -125,6 +125,9 @@ class AttentionEmission:
         dims = [where[row_name(d)] for d in range(len(self.parts.rows))]
         return Position.of_dims([*dims, key])
 
+    def weights_position(self, where: Where, key: Affine) -> Position:
+        return Position.of_offset(at(self.parts.weights_at, {**where, KEY: key}))
+
     def probabilities_position(self, where: Where, key: Affine) -> Position:
         return Position.of_offset(at(self.parts.probabilities_at, {**where, KEY: key}))
 

@@ -66,8 +66,8 @@ class AttentionParts:
         scores: query times key, as the first dot gives them.
         logits: what the maximum is taken of: the scores scaled, masked and so on.
         peak: their maximum along a row.
-        weights: what is summed: the exponentials.
-        total: their sum along a row.
+        weights: what is summed: the exponentials; `weights_at` is their offset, in rows and KEY.
+        total: their sum along a row; `total_at` is its offset, in rows.
         quotient: weights / total where that is one op, and total is a sum of exponentials of
             logits less their maximum: then 1 / total neither overflows nor loses precision.
         probabilities: the operand of the second dot.
@@ -89,7 +89,9 @@ class AttentionParts:
     logits: Tensor
     peak: Node
     weights: Tensor
+    weights_at: Affine
     total: Node
+    total_at: Affine
     quotient: Tensor | None
     probabilities: Tensor
     probabilities_at: Affine
@@ -150,7 +152,12 @@ class _Reading:
         probabilities = second.operands[side[0]]
         for name, tensor in (("sum", weights), ("dot", probabilities)):
             _require(tensor in self.at, f"its {name} reads something else than a score's element")
-        _require(self.at[weights] == self.at[logits], "rows are summed in another order")
+        weights_dims = self._dims(self.at[weights], weights.shape)
+        _require(
+            weights_dims is not None and weights_dims[-1] == _variable(KEY, keys),
+            "its sum is not over the keys",
+        )
+        assert weights_dims is not None
         self._check_stages(scores, logits, maximum, weights, total, probabilities)
         query, key, depth = self._first_dot(first)
         value, product_at, width = self._second_dot(second, side[0])
@@ -163,8 +170,10 @@ class _Reading:
         _require(all(double) or not any(double), "it changes between f64 and narrower floats")
         quotient = _quotient_of(self.nodes, logits, maximum, weights, total)
         return AttentionParts(
-            rows, keys, depth, width, query, key, value, scores, logits, maximum, weights, total,
-            quotient, probabilities, self.at[probabilities], second.results[0], self.result,
+            rows, keys, depth, width, query, key, value, scores, logits, maximum, weights,
+            self.at[weights], total,
+            Position.of_dims(weights_dims[:-1]).linear(total.results[0].shape), quotient,
+            probabilities, self.at[probabilities], second.results[0], self.result,
             self._through_to_result(second.results[0], product_at),
             self._causal(logits, quotient, probabilities),
         )  # fmt: skip

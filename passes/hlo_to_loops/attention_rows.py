@@ -63,9 +63,11 @@ class _Rows(AttentionEmission):
         row = Position.of_dims([self.where[row_name(d)] for d in range(len(parts.rows))])
         peak = self._folded(parts.logits, parts.peak.results[0], row)
         self.provide_constantly(parts.peak.results[0], peak)
-        self._rewrite(parts.logits, parts.weights, lambda key: Position.of_offset(
-            self.logits_position(self.where, key).linear(parts.logits.shape)))  # fmt: skip
-        total = self._folded(parts.weights, parts.total.results[0], row)
+        self._rewrite(
+            parts.logits, parts.weights, lambda key: self.weights_position(self.where, key)
+        )
+        total_row = Position.of_offset(at(parts.total_at, self.where))
+        total = self._folded(parts.weights, parts.total.results[0], total_row)
         self.provide_constantly(parts.total.results[0], total)
         if parts.probabilities is not parts.weights:
             self._rewrite(

@@ -1,0 +1,133 @@
+"""Attention as frameworks write it: one kernel each, and no buffer of scores in the program."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import nn
+
+import hlo
+
+ROOT = Path(__file__).parents[2]
+# Name, elements of the scores of a layer, and how many attentions there are.
+MODELS = [
+    ("attention", 12 * 1024 * 1024, 1),
+    ("bert_base", 12 * 128 * 128, 12),
+    ("gpt2_decode", 12 * 1024, 12),
+    ("gpt2_prefill", 12 * 128 * 128, 12),
+    ("minilm", 8 * 12 * 64 * 64, 6),
+    ("nnx_gpt_decode", 12 * 1024, 12),
+    ("vit_b16", 12 * 197 * 197, 12),
+]
+FOLDERS = [ROOT / "benchmarks" / "programs", ROOT.parent / "shared" / "programs"]
+FOUND = [
+    (folder / f"{name}.mlir", scores, count)
+    for name, scores, count in MODELS
+    for folder in FOLDERS
+    if (folder / f"{name}.mlir").exists()
+]
+
+
+def attentions(compiled: Any) -> int:
+    kernels = json.loads(compiled.explain().to_json())["kernels"]
+    return sum(kernel["kind"] == "attention" for kernel in kernels)
+
+
+def buffers(compiled: Any) -> set[int]:
+    """Elements of the buffers that the host program allocates."""
+    allocations = re.findall(r"memref\.alloc\(\).*: memref<(\d+)x", compiled.as_text("host"))
+    return {int(n) for n in allocations}
+
+
+def operands(q: int, k: int, heads: int = 4, shared: int = 4, kind: Any = np.float32) -> list[Any]:
+    rng = np.random.default_rng(5)
+    shapes = [(2, q, heads, 32), (2, k, shared, 32), (2, k, shared, 32)]
+    return [rng.standard_normal(shape).astype(kind) for shape in shapes]
+
+
+def check(function: Any, *arguments: Any, tolerance: float = 2e-5) -> None:
+    compiled = hlo.compile(hlo.from_jax(function, *arguments))
+    assert attentions(compiled) == 1, compiled.explain()
+    expected = np.asarray(jax.jit(function)(*arguments)).astype(np.float64)
+    found = compiled(*arguments)[0].astype(np.float64)
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("queries", [1, 20, 130])
+def test_jax(queries: int, causal: bool) -> None:
+    check(
+        lambda q, k, v: nn.dot_product_attention(q, k, v, is_causal=causal), *operands(queries, 130)
+    )
+
+
+def test_jax_with_bias_and_mask() -> None:
+    arguments = operands(130, 130)
+    bias = np.random.default_rng(1).standard_normal((2, 4, 130, 130)).astype(np.float32)
+    mask = np.random.default_rng(2).integers(0, 2, (2, 1, 130, 130)).astype(bool)
+    check(
+        lambda q, k, v, b, m: nn.dot_product_attention(q, k, v, bias=b, mask=m),
+        *arguments, bias, mask,
+    )  # fmt: skip
+
+
+def test_jax_with_lengths() -> None:
+    lengths = np.array([100, 37], np.int32)
+    check(
+        lambda q, k, v, n: nn.dot_product_attention(q, k, v, key_value_seq_lengths=n),
+        *operands(130, 130), lengths,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("queries", [1, 64])
+def test_jax_with_grouped_queries(queries: int) -> None:
+    check(
+        lambda q, k, v: nn.dot_product_attention(q, k, v, is_causal=queries > 1),
+        *operands(queries, 64, heads=8, shared=2),
+    )
+
+
+def test_jax_in_a_sliding_window() -> None:
+    check(
+        lambda q, k, v: nn.dot_product_attention(q, k, v, is_causal=True, local_window_size=16),
+        *operands(96, 96),
+    )
+
+
+def test_jax_in_bf16() -> None:
+    arguments = [jnp.asarray(a, jnp.bfloat16) for a in operands(96, 96)]
+    arguments = [np.asarray(a) for a in arguments]
+    check(
+        lambda q, k, v: nn.dot_product_attention(q, k, v, is_causal=True), *arguments,
+        tolerance=3e-2,
+    )  # fmt: skip
+
+
+def test_softmax_spelled_out() -> None:
+    def attend(q: Any, k: Any, v: Any) -> Any:
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / jnp.sqrt(32.0)
+        return jnp.einsum("bhqk,bkhd->bqhd", nn.softmax(scores), v)
+
+    check(attend, *operands(70, 90))
+
+
+def test_memory_does_not_grow_with_the_square() -> None:
+    arguments = operands(1024, 1024)
+    compiled = hlo.compile(hlo.from_jax(nn.dot_product_attention,
+                                        *arguments))  # fmt: skip
+    assert compiled.statistics.arena_bytes < 2 * 4 * 1024 * 1024 * 4 / 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "scores", "count"), FOUND, ids=lambda x: getattr(x, "stem", ""))
+def test_models(path: Path, scores: int, count: int) -> None:
+    compiled = hlo.compile(path.read_text())
+    assert attentions(compiled) == count
+    assert scores not in buffers(compiled)
