@@ -221,6 +221,14 @@ def _add_reports(parser: argparse.ArgumentParser) -> None:
         "--no-reuse", action="store_true", help="give every buffer memory of its own"
     )
     group.add_argument(
+        "--max-bytes",
+        type=int,
+        default=0,
+        metavar="N",
+        help="reports are of the program that needs at most N bytes: arguments, results and "
+        "intermediates, which are made again for it",
+    )
+    group.add_argument(
         "--donate",
         default="",
         metavar="N,...",
@@ -246,6 +254,7 @@ def _reports(args: argparse.Namespace) -> Reports:
         reuse=not args.no_reuse,
         donate=donate,
         fast=args.fast,
+        max_bytes=args.max_bytes,
         json=args.report_json,
     )
 

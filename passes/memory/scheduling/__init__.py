@@ -11,6 +11,17 @@
 from __future__ import annotations
 
 from hlo.passes.memory.scheduling.problem import Problem, Profile, Step, Value, profile
+from hlo.passes.memory.scheduling.recompute import Recomputed, recompute
 from hlo.passes.memory.scheduling.schedule_steps import Found, schedule
 
-__all__ = ["Found", "Problem", "Profile", "Step", "Value", "profile", "schedule"]
+__all__ = [
+    "Found",
+    "Problem",
+    "Profile",
+    "Recomputed",
+    "Step",
+    "Value",
+    "profile",
+    "recompute",
+    "schedule",
+]

@@ -111,7 +111,10 @@ class Compiled:
     @cached_property
     def _analysed(self) -> AnalysedProgram:
         options = self._options
-        return analyse(self._module, options.donate, compiled=self._host, fast=options.fast)
+        return analyse(
+            self._module, options.donate, compiled=self._host, fast=options.fast,
+            max_bytes=options.max_bytes,
+        )  # fmt: skip
 
     def explain(self) -> FusionReport:
         """Each fusion decision with its reason, the kernels, and the bytes they move."""

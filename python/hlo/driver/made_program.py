@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from hlo import ir
+from hlo.driver.memory_budget import PlannedProgram, plan, plan_within
 from hlo.driver.module_copy import copy_of
 from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
@@ -16,8 +17,7 @@ from hlo.passes.hlo_to_host.program import HostProgram, hlo_to_host, mark_donate
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
-from hlo.passes.memory.deallocate import Deallocate
-from hlo.passes.memory.place import Arena, Place
+from hlo.passes.memory.place import Arena
 
 
 @dataclass
@@ -43,6 +43,8 @@ class Options:
         reuse: whether buffers may share memory.
         verify: run the verifier after every pass.
         optimize: simplify and fuse; without, every op of the program is a kernel of its own.
+        max_bytes: most bytes of the peak: arguments, results and intermediates; intermediates are
+            made again, not kept, to stay within it. 0 for no limit.
         fast: let simplification change how floats round, and take them for finite; the rules are
             listed in docs/simplification.md under "Fast arithmetic".
         emulate: run a program for a GPU on the emulated device, which finds errors and races.
@@ -54,6 +56,7 @@ class Options:
     reuse: bool = True
     verify: bool = False
     optimize: bool = True
+    max_bytes: int = 0
     fast: bool = False
     emulate: bool = False
     schedule: int = 0
@@ -99,12 +102,14 @@ def make_program(
             element.run(module)
         if chosen.verify:
             ir.verify(module)
-    with watch.stage("hlo-to-host"):
-        host = hlo_to_host(module, chosen.donate, emit)
-        check_donated_exist(chosen.donate, len(host.argument_types))
-        check_addressable(host.argument_types, host.result_types)
-    with watch.stage("memory"):
-        placed = ir.parse_module(host.text, module.context)
-        Deallocate().run(placed)
-        arena = Place(reuse=chosen.reuse).plan(placed)
-    return MadeProgram(host, placed, arena)
+
+    def planned(fused: ir.Module) -> PlannedProgram:
+        with watch.stage("hlo-to-host"):
+            host = hlo_to_host(fused, chosen.donate, emit)
+            check_donated_exist(chosen.donate, len(host.argument_types))
+            check_addressable(host.argument_types, host.result_types)
+        with watch.stage("memory"):
+            return plan(fused, host, chosen.reuse)
+
+    made = plan_within(module, planned, chosen.max_bytes)
+    return MadeProgram(made.host, made.placed, made.arena)

@@ -35,6 +35,11 @@ def check_options(options: Mapping[str, Any]) -> None:
         raise CompileError(
             f"option schedule: expected a number from 0, found {options['schedule']!r}"
         )
+    if "max_bytes" in options and _index(options["max_bytes"]) is None:
+        raise CompileError(
+            "option max_bytes: expected a number of bytes, or 0 for no limit, found "
+            f"{options['max_bytes']!r}"
+        )
     if "donate" in options:
         _check_donated(options["donate"])
 

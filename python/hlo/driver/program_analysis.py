@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hlo import ir
+from hlo.driver.memory_budget import plan, plan_within
 from hlo.driver.module_copy import copy_of
 from hlo.driver.pass_pipeline import Instrumentation, PipelineElement, run_pipeline
 from hlo.driver.phases import Phase
@@ -59,6 +60,7 @@ def analyse(
     disabled: Collection[str] = (),
     compiled: HostProgram | None = None,
     fast: bool = False,
+    max_bytes: int = 0,
 ) -> AnalysedProgram:
     """Compiles a copy of a program up to fusion.
 
@@ -67,7 +69,10 @@ def analyse(
         donate: as the option of `hlo.compile`.
         disabled: passes to leave out, as `hlo-opt --disable-pass` takes them.
         compiled: the host program, if the program was compiled already.
-        fast: as the option of `hlo.compile`.
+        fast, max_bytes: as the options of `hlo.compile`.
+
+    Raises:
+        MemoryBudgetError: the program does not fit into `max_bytes`.
     """
     unfused = copy_of(program)
     mark_donated(unfused, donate)
@@ -84,4 +89,7 @@ def analyse(
             planned.extend(element.decide(module))
 
     run_pipeline(fused, steps[at:], replace(watch, before=before))
+    if max_bytes:
+        made = plan_within(fused, lambda m: plan(m, hlo_to_host(m, donate), reuse=True), max_bytes)
+        fused, compiled = made.fused, made.host
     return AnalysedProgram(unfused, fused, tuple(edges), tuple(planned), tuple(donate), compiled)

@@ -26,6 +26,7 @@ class Reports:
         reuse: whether buffers may share memory.
         donate: arguments that may be overwritten.
         fast: whether rules may change how floats round.
+        max_bytes: most bytes of the peak; 0 for no limit.
         json: whether printed reports are JSON.
     """
 
@@ -37,6 +38,7 @@ class Reports:
     reuse: bool = True
     donate: tuple[int, ...] = ()
     fast: bool = False
+    max_bytes: int = 0
     json: bool = False
 
     @property
@@ -62,7 +64,9 @@ def report_text(module: ir.Module, wanted: Reports, disabled: frozenset[str] = f
     """
     with depth_as_error():
         check_functions(module)
-        program = analyse(module, wanted.donate, disabled, fast=wanted.fast)
+        program = analyse(
+            module, wanted.donate, disabled, fast=wanted.fast, max_bytes=wanted.max_bytes
+        )
         check_donated_exist(wanted.donate, len(program.host.argument_types))
     parts: list[str] = []
     if wanted.explain_fusion:

@@ -1,0 +1,154 @@
+"""rematerialize: intermediates are made again, not kept, until the program meets a budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hlo import ir
+from hlo.passes.base import Pass
+from hlo.passes.cost.kernel_cost import cost_of
+from hlo.passes.hlo_to_host.bufferize import carried_through
+from hlo.passes.hlo_to_host.liveness import VIEWS
+from hlo.passes.hlo_to_host.program import entry_of, results_in_arguments
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, region_of
+from hlo.passes.memory.block_problem import CONTROL_FLOW, BlockProblem, block_problem
+from hlo.passes.memory.scheduling import Recomputed, profile, recompute
+from hlo.passes.rewrite.walk import reads_from_outside
+
+BYTES_A_FLOP = 0.25  # what a flop costs, in bytes moved
+BYTES_A_TRANSCENDENTAL = 4.0
+DEAR = frozenset({"custom_call", "scatter", "dynamic_update_slice", "rng_bit_generator"})
+
+
+@dataclass(frozen=True)
+class Rematerialize(Pass):
+    """Makes intermediates of the entry again where they are read, until few enough bytes are live.
+
+    Cheap kernels come first, by bytes moved and flops for each byte saved; dots, convolutions and
+    whole chains of kernels if they must. Loops, branches, updates in place and library calls are
+    not run again. If the budget cannot be met, the least found is left.
+
+    Requires: `fuse` ran; the core op set.
+    Guarantees: results are unchanged to the bit: what runs again is the same kernel.
+
+    Args:
+        live_bytes: most bytes of intermediates live at once, by the model of `block_problem`; 0
+            for no limit.
+
+        %0 = fusion(%x)                        %0 = fusion(%x)
+        %1 = dot_general %0, %v                %1 = dot_general %0, %v
+        %2 = dot_general %1, %w         ==>    %2 = dot_general %1, %w
+        %3 = fusion(%0, %2)                    %4 = fusion(%x)
+                                               %3 = fusion(%4, %2)
+    """
+
+    live_bytes: int = 0
+
+    def run(self, module: ir.Module) -> bool:
+        if not self.live_bytes:
+            return False
+        function = entry_of(module)
+        region = region_of(function.regions[0].blocks[0])
+        problem = _problem_of(function, region)
+        found = recompute(problem.problem, [_cost(n) for n in region.nodes], self.live_bytes)
+        if not any(found.again):
+            return False
+        _Rewriter(problem, found).run()
+        return True
+
+
+def live_bytes_of(module: ir.Module) -> int:
+    """Most bytes of intermediates of the entry that are live at once, by the same model."""
+    function = entry_of(module)
+    return profile(_problem_of(function, region_of(function.regions[0].blocks[0])).problem).peak
+
+
+def _problem_of(function: ir.Operation, region: Region) -> BlockProblem:
+    aliases = results_in_arguments(function, region)
+    return block_problem(region, {i: region.arguments[a] for i, a in aliases.items()})
+
+
+def _cost(node: Node) -> float | None:
+    """What running an op again costs, in bytes moved; None if it must not."""
+    if node.name in CONTROL_FLOW or node.name in DEAR or carried_through(node):
+        return None
+    if node.name in VIEWS or node.name == "constant":
+        return None
+    cost = cost_of(node)
+    return cost.bytes + BYTES_A_FLOP * cost.flops + BYTES_A_TRANSCENDENTAL * cost.transcendentals
+
+
+@dataclass
+class _Rewriter:
+    """Does to a block what `recompute` did to its problem."""
+
+    block: BlockProblem
+    found: Recomputed
+    values: dict[int, ir.Value] = field(default_factory=dict[int, ir.Value])  # new ones
+    tensors: dict[ir.Value, Tensor] = field(default_factory=dict[ir.Value, Tensor])
+    own: set[Node] = field(default_factory=set[Node])
+    shown: dict[tuple[Tensor, int], ir.Value] = field(
+        default_factory=dict[tuple[Tensor, int], ir.Value]
+    )
+
+    def run(self) -> None:
+        nodes = self.block.nodes
+        self.own.update(nodes)
+        for node in nodes:
+            pairs = zip(node.source.results, node.results, strict=True)
+            self.tensors.update(pairs)
+        waiting: list[tuple[Node, int]] = []
+        for at, origin in enumerate(self.found.origins):
+            node = nodes[origin]
+            if self.found.again[at]:
+                waiting.append((node, at))
+                continue
+            for again, place in waiting:
+                self._again(again, place, node.source)
+            waiting.clear()
+            self._read_new(node, node.source, at, node.source)
+
+    def _again(self, node: Node, at: int, ahead_of: ir.Operation) -> None:
+        with ir.InsertionPoint(ahead_of):
+            copy = node.source.clone()
+        self._read_new(node, copy, at, copy)
+        step = self.found.problem.steps[at]
+        self.values.update(zip(step.makes, copy.results, strict=True))
+
+    def _read_new(self, node: Node, op: ir.Operation, at: int, ahead_of: ir.Operation) -> None:
+        """Lets an op, or its copy, read what was made again."""
+        old = dict.fromkeys(self.block.numbers[self._root(t)] for t in captured(node))
+        new = self.found.problem.steps[at].reads
+        changed = {o: n for o, n in zip(old, new, strict=True) if o != n}
+        if not changed:
+            return
+        for reader, i, value in reads_from_outside(op):
+            tensor = self.tensors.get(value)
+            if tensor is None:
+                continue
+            number = self.block.numbers.get(self._root(tensor))
+            if number in changed:
+                reader.operands[i] = self._value(tensor, changed[number], ahead_of)
+
+    def _value(self, tensor: Tensor, number: int, ahead_of: ir.Operation) -> ir.Value:
+        """A tensor that shows value `number` in the place of its old storage."""
+        known = self.shown.get((tensor, number))
+        if known is not None:
+            return known
+        node = tensor.producer
+        if node is None or node.name not in VIEWS:
+            return self.values[number]
+        operand = node.operands[tensor.index]
+        inner = self._value(operand, number, ahead_of)
+        with ir.InsertionPoint(ahead_of):
+            copy = node.source.clone()
+        copy.operands[tensor.index] = inner
+        self.shown[tensor, number] = copy.results[tensor.index]
+        return copy.results[tensor.index]
+
+    def _root(self, tensor: Tensor) -> Tensor:
+        while tensor.producer is not None and tensor.producer.name in VIEWS:
+            if tensor.producer not in self.own:
+                break
+            tensor = tensor.producer.operands[tensor.index]
+        return tensor

@@ -1,0 +1,109 @@
+"""`max_bytes`: programs that make intermediates again to stay within it give the same bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hlo
+from hlo.driver.memory_budget import MemoryBudgetError
+
+N, WIDTH = 64, 256
+
+
+def u_net(depth: int) -> str:
+    """Goes down `depth` levels and up again; each level's values are read on both ways."""
+    lines: list[str] = []
+    widths = [WIDTH] * (depth + 1)
+    arguments = [f"%x: tensor<{N}x{WIDTH}xf32>"]
+    last = "%x"
+    for i in range(depth):
+        wide, narrow = (f"tensor<{N}x{w}xf32>" for w in (widths[i], widths[i + 1]))
+        down = f"tensor<{widths[i]}x{widths[i + 1]}xf32>"
+        arguments.append(f"%w{i}: {down}")
+        lines += [
+            f"%s{i} = hlo.sine {last} : {wide}",
+            f"%d{i} = hlo.dot_general %s{i}, %w{i}, contracting_dims = [1] x [0] "
+            f": ({wide}, {down}) -> {narrow}",
+        ]
+        last = f"%d{i}"
+    for i in reversed(range(depth)):
+        wide, narrow = (f"tensor<{N}x{w}xf32>" for w in (widths[i], widths[i + 1]))
+        down = f"tensor<{widths[i]}x{widths[i + 1]}xf32>"
+        lines += [
+            f"%u{i} = hlo.dot_general {last}, %w{i}, contracting_dims = [1] x [1] "
+            f": ({narrow}, {down}) -> {wide}",
+            f"%v{i} = hlo.multiply %u{i}, %s{i} : {wide}",
+        ]
+        last = f"%v{i}"
+    body = "\n".join(lines)
+    kind = f"tensor<{N}x{WIDTH}xf32>"
+    return (
+        f"func.func @main({', '.join(arguments)}) -> {kind} {{\n{body}\nreturn {last} : {kind}\n}}"
+    )
+
+
+def chain(length: int) -> str:
+    """Each link is read by the next and, in reverse order, once more at the end."""
+    kind = f"tensor<{N}x{N}xf32>"
+    lines = [
+        f"%h0 = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : ({kind}, {kind}) -> {kind}"
+    ]
+    for i in range(1, length):
+        lines += [
+            f"%t{i} = hlo.tanh %h{i - 1} : {kind}",
+            f"%h{i} = hlo.dot_general %t{i}, %w, contracting_dims = [1] x [0] "
+            f": ({kind}, {kind}) -> {kind}",
+        ]
+    last = f"%h{length - 1}"
+    for i in reversed(range(length - 1)):
+        lines += [
+            f"%g{i} = hlo.dot_general {last}, %w, contracting_dims = [1] x [1] "
+            f": ({kind}, {kind}) -> {kind}",
+            f"%b{i} = hlo.multiply %g{i}, %h{i} : {kind}",
+        ]
+        last = f"%b{i}"
+    body = "\n".join(lines)
+    return (
+        f"func.func @main(%x: {kind}, %w: {kind}) -> {kind} {{\n{body}\nreturn {last} : {kind}\n}}"
+    )
+
+
+def arguments_of(program: str) -> list[np.ndarray]:
+    source = np.random.default_rng(0)
+    compiled = hlo.compile(program)
+    shapes = [a.shape for a in compiled.memory_analysis().arguments]
+    return [(source.standard_normal(s) / np.sqrt(s[0])).astype(np.float32) for s in shapes]
+
+
+@pytest.mark.parametrize("share", [0.9, 0.8, 0.65])
+@pytest.mark.parametrize("program", [u_net(6), chain(12)], ids=["u-net", "chain"])
+def test_budgets_are_met_with_the_same_bits(program: str, share: float) -> None:
+    free = hlo.compile(program)
+    analysis = free.memory_analysis()
+    budget = int(analysis.peak_bytes - (1 - share) * analysis.arena_bytes)
+    tight = hlo.compile(program, max_bytes=budget)
+    assert tight.memory_analysis().peak_bytes <= budget < analysis.peak_bytes
+    assert tight.statistics.kernels > free.statistics.kernels
+    arguments = arguments_of(program)
+    for expected, found in zip(free(*arguments), tight(*arguments), strict=True):
+        assert expected.tobytes() == found.tobytes()
+
+
+def test_a_budget_that_is_met_anyway_changes_nothing() -> None:
+    free = hlo.compile(chain(6))
+    roomy = hlo.compile(chain(6), max_bytes=1 << 40)
+    assert roomy.as_text("host") == free.as_text("host")
+
+
+def test_a_budget_that_cannot_be_met_is_an_error_that_tells_the_least() -> None:
+    with pytest.raises(MemoryBudgetError, match="expected a budget of at least") as raised:
+        hlo.compile(chain(12), max_bytes=3 * 4 * N * N)
+    least = int(str(raised.value).split("at least ")[1].split()[0])
+    assert hlo.compile(chain(12), max_bytes=least).memory_analysis().peak_bytes <= least
+
+
+def test_a_budget_that_is_no_number_of_bytes_is_an_error() -> None:
+    for wrong in (-1, 1.5, "1 GB", True):
+        with pytest.raises(hlo.CompileError, match="option max_bytes"):
+            hlo.compile(chain(2), max_bytes=wrong)
