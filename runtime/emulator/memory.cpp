@@ -243,32 +243,45 @@ void Memory::outOfBounds(uint64_t address, uint32_t bytes, Access access) const 
   throw Fault("bounds", text);
 }
 
-const Range &Memory::find(uint64_t address, uint32_t bytes, Access access) {
-  if (last_ < ranges_.size() && address >= ranges_[last_].begin && address + bytes <= ranges_[last_].end)
-    return ranges_[last_];
+const Range *Memory::find(uint64_t address) {
+  if (last_ < ranges_.size() && address >= ranges_[last_].begin && address < ranges_[last_].end)
+    return &ranges_[last_];
   auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
                                 [](uint64_t value, const Range &range) { return value < range.begin; });
-  if (after == ranges_.begin() || address + bytes > std::prev(after)->end)
-    outOfBounds(address, bytes, access);
+  if (after == ranges_.begin() || address >= std::prev(after)->end)
+    return nullptr;
   last_ = static_cast<size_t>(std::prev(after) - ranges_.begin());
-  return ranges_[last_];
+  return &ranges_[last_];
 }
 
 char *Memory::global(uint64_t address, uint32_t bytes, Access access, const Actor &actor, const char *written) {
   if (address % bytes)
     throw Fault("alignment", std::string(verb(access)) + " " + std::to_string(bytes) +
                                  " bytes of global memory at an address that is no multiple of it");
-  const Range &range = find(address, bytes, access);
+  const Range *range = find(address);
+  const bool fits = range && address + bytes <= range->end;
+  if (!range || (!fits && access != Access::Read))
+    outOfBounds(address, bytes, access);
   char *data = reinterpret_cast<char *>(address);
-  if (access != Access::Read && !range.writable)
-    throw Fault("bounds", std::string(verb(access)) + " '" + range.allocation->name +
+  if (access != Access::Read && !range->writable)
+    throw Fault("bounds", std::string(verb(access)) + " '" + range->allocation->name +
                               "', which the launch plan lets it only read");
+  const uint32_t inside = fits ? bytes : static_cast<uint32_t>(range->end - address);
   if (races_) {
     const bool same = access == Access::Write && written && std::memcmp(data, written, bytes) == 0;
-    Allocation &allocation = *range.allocation;
-    allocation.shadow.note(address - allocation.begin, bytes, access, actor, firstBlock_, same, false, sets_);
+    Allocation &allocation = *range->allocation;
+    if (fits) {
+      allocation.shadow.note(address - allocation.begin, bytes, access, actor, firstBlock_, same, false, sets_);
+    } else {
+      for (uint32_t k = 0; k < inside; ++k)
+        allocation.shadow.note(address - allocation.begin + k, 1, access, actor, firstBlock_, same, false, sets_);
+    }
   }
-  return data;
+  if (fits)
+    return data;
+  std::memset(beyond_, 0xFF, sizeof beyond_);
+  std::memcpy(beyond_, data, inside);
+  return beyond_;
 }
 
 char *Memory::sharedWithoutNote(uint64_t address, uint32_t bytes) {

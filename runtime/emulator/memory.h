@@ -109,6 +109,8 @@ public:
   uint32_t beginBlock(); // serial number
 
   /// The host address of an access to global memory; checks bounds and alignment, notes it. Throws Fault.
+  /// A read may begin inside and end past a range: LLVM widens loads so, and since it is aligned to its size it cannot
+  /// leave a page. What is past the end reads as ones, a NaN, so that a use of it shows.
   char *global(uint64_t address, uint32_t bytes, Access access, const Actor &actor, const char *written = nullptr);
   /// The same for shared memory of the current block; `address` counts from SharedBase.
   char *shared(uint64_t address, uint32_t bytes, Access access, const Actor &actor, const char *written = nullptr);
@@ -118,7 +120,7 @@ public:
 
 private:
   [[noreturn]] void outOfBounds(uint64_t address, uint32_t bytes, Access access) const;
-  const Range &find(uint64_t address, uint32_t bytes, Access access);
+  const Range *find(uint64_t address); // the one that holds the address, or none
 
   std::map<uint64_t, Allocation> allocations_;
   std::vector<std::tuple<uint64_t, uint64_t, bool>> restriction_;
@@ -130,6 +132,7 @@ private:
   std::vector<char> shared_;
   Shadow sharedShadow_;
   std::vector<ReadSet> sets_;
+  char beyond_[64];
 };
 
 } // namespace hlo::emulator
