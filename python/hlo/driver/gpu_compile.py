@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, cast
 
-import numpy as np
-
 from hlo import ir
-from hlo.diagnostics import CompileError, ExecutionError
+from hlo.diagnostics import CompileError
 from hlo.driver.made_program import Options, Stopwatch, make_program
 from hlo.driver.module_copy import copy_of
 from hlo.driver.phases import Phase
@@ -17,6 +15,8 @@ from hlo.driver.pipeline import passes_to
 from hlo.driver.preconditions import check_functions
 from hlo.driver.program_text import name_of
 from hlo.driver.statistics import ProgramStatistics
+from hlo.gpu.cuda.device import CudaDevice
+from hlo.gpu.cuda.program import CudaProgram
 from hlo.gpu.emulated_device import EmulatedDevice, EmulatedModule
 from hlo.gpu.plan import Launch, LaunchPlan
 from hlo.gpu.plan_program import PlanProgram
@@ -73,8 +73,10 @@ class GpuCompiled:
             stage_seconds=dict(self.stage_seconds),
         )
 
-    def __call__(self, *arguments: object) -> tuple[np.ndarray[Any, Any], ...]:
-        """Runs the program on the emulated device; see `emulated`.
+    def __call__(self, *arguments: object) -> tuple[Any, ...]:
+        """Runs the program on the first GPU, or, with the option `emulate`, on the emulated device.
+
+        Arguments are NumPy arrays or arrays on the GPU; see `hlo.gpu.cuda.program.CudaProgram`.
 
         Raises:
             ArgumentError: a count, shape or dtype differs from the signature.
@@ -83,10 +85,19 @@ class GpuCompiled:
         return self._runner(*arguments)
 
     @cached_property
-    def _runner(self) -> PlanProgram[EmulatedModule]:
-        if not self._options.emulate:
-            raise ExecutionError("a program for a GPU runs by emulate=True")
-        return self.emulated(self._options.schedule)
+    def _runner(self) -> CudaProgram | PlanProgram[EmulatedModule]:
+        if self._options.emulate:
+            return self.emulated(self._options.schedule)
+        return self.on_device()
+
+    def on_device(self, number: int = 0) -> CudaProgram:
+        """The program on a GPU of this machine.
+
+        Raises:
+            MissingExtraError: `hlo[cuda]` is not installed.
+            NoDeviceError: there is no driver or no such GPU.
+        """
+        return CudaProgram(self.plan, CudaDevice(number))
 
     def emulated(self, schedule: int = 0, *, races: bool = True) -> PlanProgram[EmulatedModule]:
         """The program on the device that `hlo.gpu.emulated_device` describes.

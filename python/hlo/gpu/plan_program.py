@@ -41,10 +41,15 @@ def as_arrays(
     """
     if len(arguments) != len(types):
         raise ArgumentError(f"expected {len(types)} arguments, found {len(arguments)}")
-    return [_as_array(a, kind, i) for i, (a, kind) in enumerate(zip(arguments, types, strict=True))]
+    return [as_array(a, kind, i) for i, (a, kind) in enumerate(zip(arguments, types, strict=True))]
 
 
-def _as_array(argument: object, kind: TensorType, position: int) -> np.ndarray[Any, Any]:
+def as_array(argument: object, kind: TensorType, position: int) -> np.ndarray[Any, Any]:
+    """An argument as a row-major array of its type.
+
+    Raises:
+        ArgumentError: shape or dtype differs.
+    """
     dtype = dtype_of(kind)
     array = (
         np.asarray(argument)

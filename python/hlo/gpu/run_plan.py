@@ -59,7 +59,7 @@ class LoadedPlan(Generic[Loaded]):
             arguments, results: addresses on the device; those of results that alias an argument are
                 not used.
         """
-        _Run(self, arguments, results).steps(self.plan.steps)
+        PlanRun(self, arguments, results).steps(self.plan.steps)
 
 
 def load_plan(plan: LaunchPlan, device: Device[Loaded]) -> LoadedPlan[Loaded]:
@@ -121,7 +121,9 @@ def as_bytes(array: np.ndarray[Any, Any]) -> Bytes:
     return array.reshape(-1).view(np.uint8)
 
 
-class _Run(Generic[Loaded]):
+class PlanRun(Generic[Loaded]):
+    """One run of a plan: where its memory is."""
+
     def __init__(
         self, loaded: LoadedPlan[Loaded], arguments: Sequence[int], results: Sequence[int]
     ) -> None:
@@ -136,13 +138,15 @@ class _Run(Generic[Loaded]):
         }
 
     def steps(self, steps: Sequence[Step]) -> None:
+        """Runs steps in their order."""
         for step in steps:
-            self._step(step)
+            self.step(step)
 
     def _address(self, place: BufferSlice) -> int:
         return self._bases[place.base][place.index] + place.offset
 
-    def _step(self, step: Step) -> None:
+    def step(self, step: Step) -> None:
+        """Runs one step, and those inside it."""
         if isinstance(step, Launch):
             self._launch(step)
         elif isinstance(step, Copy):
@@ -158,11 +162,11 @@ class _Run(Generic[Loaded]):
                 )  # fmt: skip
         elif isinstance(step, Loop):
             self.steps(step.condition)
-            while self._integer(step.predicate):
+            while self.integer(step.predicate):
                 self.steps(step.body)
                 self.steps(step.condition)
         elif isinstance(step, Case):
-            index = self._integer(step.index)
+            index = self.integer(step.index)
             last = len(step.branches) - 1
             self.steps(step.branches[index if 0 <= index <= last else last])
         else:
@@ -179,7 +183,8 @@ class _Run(Generic[Loaded]):
             buffers,
         )  # fmt: skip
 
-    def _integer(self, place: BufferSlice) -> int:
+    def integer(self, place: BufferSlice) -> int:
+        """A predicate or an index, read from the device."""
         data = np.empty(place.bytes, np.uint8)
         self._device.read(self._address(place), data)
         return int.from_bytes(data.tobytes(), "little", signed=True)

@@ -1,0 +1,288 @@
+"""The CUDA runtime against a fake driver, which runs what is put into streams as late as it may."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from fake_driver import FakeDriver, build
+
+import hlo
+from hlo.diagnostics import ArgumentError, CompileError, UnsupportedError
+from hlo.driver.gpu_compile import GpuCompiled
+from hlo.gpu.cuda import dlpack
+from hlo.gpu.cuda.array import DeviceArray
+from hlo.gpu.cuda.device import CudaDevice
+from hlo.gpu.cuda.driver import CudaError, NoDeviceError, OutOfMemoryError, driver
+from hlo.gpu.cuda.program import CudaProgram
+
+pytest.importorskip("cuda.bindings.driver", reason="hlo[cuda] is not installed")
+
+# Four independent chains of two kernels each, and their sum: each reduction ends a kernel.
+PARTS = 4
+
+
+def chains(size: int = 4096) -> str:
+    lines: list[str] = []
+    for i in range(PARTS):
+        lines.append(f"""
+  %c{i} = "hlo.constant"() {{value = dense<{i + 1}.0> : tensor<{size}xf32>}}
+    : () -> tensor<{size}xf32>
+  %m{i} = "hlo.multiply"(%x, %c{i}) : (tensor<{size}xf32>, tensor<{size}xf32>) -> tensor<{size}xf32>
+  %s{i} = "hlo.reduce"(%m{i}, %zero) ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %r = "hlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "hlo.return"(%r) : (tensor<f32>) -> ()
+  }}) {{dimensions = array<i64: 0>}} : (tensor<{size}xf32>, tensor<f32>) -> tensor<f32>
+  %b{i} = "hlo.broadcast_in_dim"(%s{i}) {{broadcast_dimensions = array<i64>}}
+    : (tensor<f32>) -> tensor<{size}xf32>
+  %d{i} = "hlo.add"(%x, %b{i}) : (tensor<{size}xf32>, tensor<{size}xf32>) -> tensor<{size}xf32>""")
+    results = ", ".join(f"%d{i}" for i in range(PARTS))
+    types = ", ".join([f"tensor<{size}xf32>"] * PARTS)
+    return f"""
+func.func @main(%x: tensor<{size}xf32>) -> ({types}) {{
+  %zero = "hlo.constant"() {{value = dense<0.0> : tensor<f32>}} : () -> tensor<f32>
+{"".join(lines)}
+  return {results} : {types}
+}}
+"""
+
+
+INCREMENT = """
+func.func @main(%x: tensor<6xf32>) -> tensor<6xf32> {
+  %c = "hlo.constant"() {value = dense<1.0> : tensor<6xf32>} : () -> tensor<6xf32>
+  %0 = "hlo.add"(%x, %c) : (tensor<6xf32>, tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+"""
+LOOP = """
+func.func @main(%limit: tensor<i32>) -> tensor<i32> {
+  %one = "hlo.constant"() {value = dense<1> : tensor<i32>} : () -> tensor<i32>
+  %r:2 = "hlo.while"(%one, %limit) ({
+    ^bb0(%x: tensor<i32>, %l: tensor<i32>):
+      %c = "hlo.compare"(%x, %l) {comparison_direction = #hlo<comparison_direction LT>}
+        : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      "hlo.return"(%c) : (tensor<i1>) -> ()
+  }, {
+    ^bb0(%x: tensor<i32>, %l: tensor<i32>):
+      %y = "hlo.add"(%x, %x) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+      "hlo.return"(%y, %l) : (tensor<i32>, tensor<i32>) -> ()
+  }) : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  return %r#0 : tensor<i32>
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> FakeDriver:
+    return FakeDriver(build(tmp_path_factory.mktemp("fake_cuda")))
+
+
+@pytest.fixture
+def fake(library: FakeDriver) -> Generator[FakeDriver]:
+    library.reset()
+    driver.cache_clear()
+    yield library
+    library.reset()
+    driver.cache_clear()
+
+
+def compiled(text: str, target: str = "nvptx:sm_80", **options: Any) -> GpuCompiled:
+    program = hlo.compile(text, target=target, **options)
+    assert isinstance(program, GpuCompiled)
+    return program
+
+
+def test_host_arrays_go_to_the_gpu_and_back(fake: FakeDriver) -> None:
+    (found,) = compiled(INCREMENT)(np.arange(6, dtype=np.float32))
+    np.testing.assert_array_equal(found, np.arange(1, 7))
+    assert isinstance(found, np.ndarray)
+    assert sum(line.startswith("cuLaunchKernel") for line in fake.log) == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_independent_kernels_run_in_streams_in_any_order(fake: FakeDriver, seed: int) -> None:
+    x = np.random.default_rng(seed).standard_normal(4096).astype(np.float32)
+    program = CudaProgram(compiled(chains()).plan, CudaDevice(), graphs=False)
+    fake.reset(seed)
+    found = program(x)
+    assert len({line.split()[3] for line in fake.log if line.startswith("cuLaunchKernel")}) > 1
+    for i, one in enumerate(found):
+        np.testing.assert_allclose(one, x + (i + 1) * x.sum(), rtol=1e-3, atol=1e-3)
+
+
+def test_the_third_call_launches_one_graph(fake: FakeDriver) -> None:
+    program = CudaProgram(compiled(chains()).plan, CudaDevice())
+    x = np.random.default_rng(0).standard_normal(4096).astype(np.float32)
+    device = program.device
+    place = device.allocate(x.nbytes)
+    device.write(place, x.view(np.uint8))
+    results = [device.allocate(x.nbytes) for _ in range(PARTS)]
+    for number in range(4):
+        fake.reset(number)
+        program.run([place], results)
+        found = np.empty(x.nbytes, np.uint8)
+        device.read(results[1], found)
+        np.testing.assert_allclose(found.view(np.float32), x + 2 * x.sum(), rtol=1e-3, atol=1e-3)
+        launches = sum(line.startswith("cuLaunchKernel") for line in fake.log)
+        # Launched, captured and launched as a graph, then launched as a graph only.
+        assert (launches > 0, "cuGraphLaunch" in fake.log) == (number < 2, number > 0)
+
+
+def test_a_loop_reads_its_predicate_from_the_device(fake: FakeDriver) -> None:
+    (found,) = compiled(LOOP)(np.array(1000, np.int32))
+    assert found == 1024
+
+
+def test_nothing_is_left_behind(fake: FakeDriver) -> None:
+    program = compiled(INCREMENT)
+    program(np.zeros(6, np.float32))
+    before = fake.live
+    for _ in range(5):
+        program(np.zeros(6, np.float32))
+    gc.collect()
+    assert fake.live == before
+
+
+def on_gpu(device: CudaDevice, array: np.ndarray[Any, Any]) -> DeviceArray:
+    address = device.allocate(array.nbytes)
+    device.write(address, array.reshape(-1).view(np.uint8))
+    return DeviceArray(device, address, array.shape, array.dtype)
+
+
+class Foreign:
+    """Another library's array on the GPU: all we may use is DLPack."""
+
+    def __init__(self, array: DeviceArray, strides: tuple[int, ...] | None = None) -> None:
+        self._array = array
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._array.__dlpack_device__()
+
+    def __dlpack__(self, *, stream: int | None = None) -> object:
+        return self._array.__dlpack__(stream=stream)
+
+
+def test_arrays_on_the_gpu_are_not_copied(fake: FakeDriver) -> None:
+    program = CudaProgram(compiled(INCREMENT).plan, CudaDevice())
+    x = on_gpu(program.device, np.arange(6, dtype=np.float32))
+    fake.reset()
+    (y,) = program(x)
+    (z,) = program(Foreign(y))
+    assert isinstance(z, DeviceArray)
+    assert not any("Memcpy" in line for line in fake.log)
+    np.testing.assert_array_equal(np.asarray(z), np.arange(2, 8))
+
+
+def test_memory_lent_by_dlpack_lives_as_long_as_it_is_used(fake: FakeDriver) -> None:
+    gc.collect()
+    device = CudaDevice()
+    x = on_gpu(device, np.ones(5, ml_dtypes.bfloat16))
+    before = fake.live
+    borrowed = dlpack.borrow(Foreign(x), int(device.stream))
+    assert (borrowed.address, borrowed.shape, borrowed.dtype) == (x.address, (5,), x.dtype)
+    assert borrowed.is_row_major
+    del x
+    gc.collect()
+    assert fake.live == before
+    borrowed.release()
+    gc.collect()
+    assert fake.live == before - 1
+    # A capsule that nobody takes gives the memory back as well.
+    capsule = on_gpu(device, np.ones(5, np.float32)).__dlpack__()
+    gc.collect()
+    assert fake.live == before
+    del capsule
+    gc.collect()
+    assert fake.live == before - 1
+
+
+def test_a_donated_array_becomes_the_result(fake: FakeDriver) -> None:
+    program = CudaProgram(compiled(INCREMENT, donate=(0,)).plan, CudaDevice())
+    x = on_gpu(program.device, np.arange(6, dtype=np.float32))
+    address = x.address
+    (y,) = program(x)
+    assert y.address == address
+    with pytest.raises(ArgumentError, match="was donated"):
+        program(x)
+    with pytest.raises(ArgumentError, match="was donated"):
+        np.asarray(x)
+    # What is not ours is copied, and stays as it was.
+    (z,) = program(Foreign(y))
+    assert z.address != address
+    np.testing.assert_array_equal(np.asarray(y), np.arange(1, 7))
+    np.testing.assert_array_equal(np.asarray(z), np.arange(2, 8))
+
+
+def test_wrong_arguments_are_refused(fake: FakeDriver) -> None:
+    program = CudaProgram(compiled(INCREMENT).plan, CudaDevice())
+    with pytest.raises(
+        ArgumentError, match=r"argument 0: expected .* dtype float32, found .* int32"
+    ):
+        program(on_gpu(program.device, np.zeros(6, np.int32)))
+    with pytest.raises(ArgumentError, match=r"expected an array of shape \(6,\)"):
+        program(Foreign(on_gpu(program.device, np.zeros(7, np.float32))))
+
+
+def test_too_little_memory_is_named(fake: FakeDriver) -> None:
+    program = CudaProgram(compiled(INCREMENT).plan, CudaDevice())
+    fake.c.fake_set_memory(0)
+    with pytest.raises(OutOfMemoryError, match=r"no 24 bytes for 'argument 0': .* are free"):
+        program(np.zeros(6, np.float32))
+
+
+def test_an_older_gpu_is_refused(fake: FakeDriver) -> None:
+    with pytest.raises(UnsupportedError, match=r"compiled for sm_90, the GPU .* is sm_80"):
+        compiled(INCREMENT, "nvptx:sm_90").on_device()
+
+
+def test_an_old_driver_is_refused(fake: FakeDriver) -> None:
+    fake.c.fake_set_load_error(222)
+    with pytest.raises(UnsupportedError, match=r"CUDA 13.0\) is too old for PTX 7.0"):
+        compiled(INCREMENT).on_device()
+    fake.c.fake_set_load_error(218)
+    with pytest.raises(CompileError, match="line 7: what the assembler says"):
+        compiled(INCREMENT).on_device()
+    fake.c.fake_set_driver_version(10020)
+    driver.cache_clear()
+    with pytest.raises(NoDeviceError, match=r"is for CUDA 10.2; at least 11.0"):
+        CudaDevice()
+
+
+def test_a_machine_without_a_gpu_is_named(fake: FakeDriver) -> None:
+    fake.c.fake_set_init_error(100)
+    with pytest.raises(NoDeviceError, match="finds no GPU"):
+        CudaDevice()
+    fake.c.fake_set_init_error(803)
+    driver.cache_clear()
+    with pytest.raises(NoDeviceError, match="install a newer driver"):
+        CudaDevice()
+
+
+def test_a_failing_kernel_is_reported(fake: FakeDriver, capfd: pytest.CaptureFixture[str]) -> None:
+    plan = compiled(INCREMENT).plan
+    broken = {
+        name: replace(module, ptx=module.ptx.replace("ret;", "st.global.b32 [0], 1;\n ret;"))
+        for name, module in plan.modules.items()
+    }
+    program = CudaProgram(replace(plan, modules=broken), CudaDevice())
+    with pytest.raises(CudaError, match="LAUNCH_FAILED"):
+        program(np.zeros(6, np.float32))
+    assert "bounds" in capfd.readouterr().err
+
+
+def test_without_a_driver_the_message_says_what_to_do() -> None:
+    script = (
+        "from hlo.gpu.cuda.driver import driver, NoDeviceError\n"
+        "try:\n    driver()\nexcept NoDeviceError as error:\n    print(error)\n"
+        "else:\n    print('a driver')\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "emulate=True" in run.stdout or "a driver" in run.stdout
