@@ -6,7 +6,7 @@ import random
 
 from hlo.passes.memory.scheduling import Problem, Step, Value, profile, recompute
 
-# 0 makes a (10 bytes); 1 makes b (1) of a; 2 makes c (20) of b; 3 makes d (1) of c; 4 reads a and d.
+# 0 makes a (10 bytes), 1 makes b (1) of a, 2 makes c (20) of b, 3 makes d (1) of c; 4 reads a, d.
 SKIP = Problem(
     [Step((0,)), Step((1,), (0,)), Step((2,), (1,)), Step((3,), (2,)), Step((4,), (0, 3))],
     [Value(10), Value(1), Value(20), Value(1), Value(0, kept=True)],
@@ -33,8 +33,8 @@ def test_a_budget_that_is_met_changes_nothing() -> None:
 
 
 def test_a_chain_is_made_again_link_by_link() -> None:
-    # 0 makes p (10), 1 makes q (10) of p, 2 makes r (1) of q, 3 makes s (30) of r, 4 makes t (1) of s,
-    # 5 reads q and t. For q again p is needed, which is made again too.
+    # 0 makes p (10), 1 makes q (10) of p, 2 makes r (1) of q, 3 makes s (30) of r, 4 makes t (1) of
+    # s, 5 reads q and t. For q again p is needed, which is made again too.
     steps = [
         Step((0,)), Step((1,), (0,)), Step((2,), (1,)), Step((3,), (2,)), Step((4,), (3,)),
         Step((5,), (1, 4)),
