@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hlo import __version__
 from hlo.driver.command_line import UsageError, run_tool
+from hlo.driver.gpu_output import GpuOutput
 from hlo.driver.late_phases import is_late
 from hlo.driver.opt import OptOptions, run_opt
 from hlo.driver.pass_listing import list_passes, show_pipeline
@@ -30,6 +31,11 @@ A report takes the place of the program: it is compiled as `hlo.compile` would, 
 
   hlo-opt --explain-fusion model.mlir
   hlo-opt --explain-memory --view-memory=memory.html --view-graph=graph.html model.mlir
+
+For a GPU the program is compiled after the passes, up to what --emit says.
+
+  hlo-opt --target=nvptx:sm_90 --emit=ptx model.mlir
+  hlo-opt --target=nvptx:sm_90 --roofline=h100 model.mlir
 
 The input is hlo or StableHLO, text or bytecode. Exit status: 0 success, 1 the program or a pass
 failed, 2 bad usage."""
@@ -76,6 +82,7 @@ def _run(argv: list[str]) -> int:
             elide_elements=args.elide_elements,
             emit_bytecode=args.emit_bytecode,
             late_phase=_late_phase(args),
+            gpu=GpuOutput(args.target, args.emit, args.roofline) if args.target else None,
             reports=reports,
         )
     )
@@ -164,6 +171,25 @@ def _parser() -> argparse.ArgumentParser:
         "--timing", action="store_true", help="print how long each pass took, on standard error"
     )
 
+    gpu = parser.add_argument_group("GPUs")
+    gpu.add_argument(
+        "--target",
+        metavar="nvptx:CHIP",
+        help="compile for a GPU and print what --emit says",
+    )
+    gpu.add_argument(
+        "--emit",
+        default="plan",
+        metavar="FORM",
+        help="plan (default), plan-json, gpu (the kernels), llvm, ptx, or cubin, which needs ptxas",
+    )
+    gpu.add_argument(
+        "--roofline",
+        default="",
+        metavar="GPU",
+        help="print registers, spills, occupancy and the least time of each launch on a100, h100, "
+        "...",
+    )
     _add_reports(parser)
     checks = parser.add_argument_group("checks")
     checks.add_argument(

@@ -180,7 +180,7 @@ class _Tiles:
                 place, inside = self._clamped(start + across, extent)
                 deep, exists = self._clamped(depth + along, space.depth)
                 value = get(em, batch, place, deep, self.kind)
-                value = elementwise.convert(b, value, product.factor_type(self.kind, value.type))
+                value = elementwise.convert(b, value, product.factor_type(self.kind))
                 held = product.packed(value)
                 for flag in (inside, exists):
                     if flag is not None:

@@ -14,7 +14,7 @@ from hlo.passes.hlo_to_gpu.tile_product import Operand, TileProduct, TileShape
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import Affine
 from hlo.passes.hlo_to_loops.builder import Value
-from hlo.passes.hlo_to_loops.element_types import ElementType
+from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
 
 PAD = 8  # elements: rows stay 16-byte aligned and begin in different banks
 WARP_TILE = 32
@@ -41,8 +41,8 @@ class TensorCoreTile(TileProduct):
         self.tiles = [self.b.shared(2 * size, self.stored) for size in self.sizes]
 
     # -- fetching ----------------------------------------------------------------------------------
-    def factor_type(self, kind: ElementType, found: ElementType) -> ElementType:
-        return found
+    def factor_type(self, kind: ElementType) -> ElementType:
+        return element_type(self.name)
 
     def packed(self, value: Value) -> str:
         return elementwise.pack(self.b, value)[0]

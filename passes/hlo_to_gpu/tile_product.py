@@ -75,7 +75,7 @@ class TileProduct(ABC):
         elements = (self.left.side + self.right.side) * self.shape.depth
         return [self.stored] * (elements // self.shape.threads)
 
-    def factor_type(self, kind: ElementType, found: ElementType) -> ElementType:
+    def factor_type(self, kind: ElementType) -> ElementType:
         """The type that a factor is converted to."""
         return kind
 

@@ -12,6 +12,7 @@ from hlo import ir
 from hlo.diagnostics import CompileError
 from hlo.driver import diagnostic_expectations as expectations
 from hlo.driver.command_line import read_input, write_output
+from hlo.driver.gpu_output import GpuOutput, gpu_output
 from hlo.driver.late_phases import SPLIT_MARKER, late_phase_text
 from hlo.driver.pass_pipeline import Instrumentation, PassTiming, PipelineElement, run_pipeline
 from hlo.driver.phases import Phase
@@ -30,6 +31,7 @@ class OptOptions:
     Attributes:
         late_phase: a phase from `Phase.HOST` on, to which the program is compiled after the passes.
         reports: what to print or draw in place of the program.
+        gpu: what to print of the program compiled for a GPU.
     """
 
     input: str = "-"
@@ -52,6 +54,7 @@ class OptOptions:
     emit_bytecode: bool = False
     late_phase: Phase | None = None
     reports: Reports = NO_REPORTS
+    gpu: GpuOutput | None = None
 
 
 def run_opt(options: OptOptions) -> int:
@@ -123,6 +126,8 @@ def _joined(outputs: Sequence[str | bytes]) -> str | bytes:
 def _printed(module: ir.Module, options: OptOptions) -> str | bytes:
     if options.reports.any:
         return report_text(module, options.reports, options.disabled_passes)
+    if options.gpu is not None:
+        return gpu_output(module, options.gpu, options.reports)
     if options.late_phase is not None:
         if options.emit_bytecode:
             raise CompileError(

@@ -20,6 +20,7 @@ from conformance_suite.case_files import Case, read_case
 from conformance_suite.verdicts import verdict
 
 Run = Callable[..., Sequence[np.ndarray[Any, Any]]]
+TARGET = "CONFORMANCE_TARGET"  # a GPU: its programs run on the emulated device
 _WORST_FIRST = ("mismatch", "loose", "pass")
 
 
@@ -61,7 +62,14 @@ def _judge(case: Case, results: Sequence[np.ndarray[Any, Any]]) -> dict[str, Any
 
 def serve() -> None:
     """Answers lines until the input ends. Only answers go to standard output."""
-    from hlo import compile as compile_program
+    import hlo
+
+    options: dict[str, Any] = {}
+    if (target := os.environ.get(TARGET)) is not None:
+        options = {"target": target, "emulate": True}
+
+    def compile_program(text: str) -> Run:
+        return hlo.compile(text, **options)
 
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
