@@ -34,7 +34,7 @@ def measure(name: str, folder: Path) -> dict[str, Any]:
     """Compiles, checks and times a program.
 
     Returns:
-        The keys of `hlo-run --json`, and of the peer also temp_bytes and kernels.
+        The keys of `hlo-run --json`, and of the peer also temp_bytes, peak_bytes and kernels.
     """
     program = (folder / f"{name}.mlir").read_bytes()
     module = load_program(program)
@@ -67,6 +67,7 @@ def measure(name: str, folder: Path) -> dict[str, Any]:
             "compile_s": peer.compile_seconds,
             "run_ms": peer_ms,
             "temp_bytes": peer.temporary_bytes(),
+            "peak_bytes": peer.peak_bytes(),
             "kernels": peer.instruction_count(),
         },
         "runs": runs,

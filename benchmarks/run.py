@@ -31,7 +31,7 @@ runs beside us in the same process, run by run in alternation, and medians are c
 time / ours: more than 1 is faster than XLA. A result matches at 1e-4 relative for f32, exactly for
 integers; ill-conditioned elements are those on which XLA itself moves as far when its arguments
 change in the last bits (hlo/driver/comparison.py). Donated arguments are donated to both. Arena is
-our scratch memory, temp is XLA's. MB = 1e6.
+our scratch memory, temp is XLA's; peak is arguments + results - what they share + that. MB = 1e6.
 """
 _COLUMNS = (
     "program",
@@ -44,6 +44,8 @@ _COLUMNS = (
     "XLA kernels",
     "arena MB",
     "XLA temp MB",
+    "peak MB",
+    "XLA peak MB",
     "largest rel. error",
     "results",
 )
@@ -185,10 +187,18 @@ def _row(report: dict[str, Any]) -> str:
         str(peer["kernels"]),
         f"{report['arena_bytes'] / MEGABYTE:.3g}",
         f"{peer['temp_bytes'] / MEGABYTE:.3g}",
+        f"{_peak(report) / MEGABYTE:.4g}",
+        f"{peer['peak_bytes'] / MEGABYTE:.4g}",
         "-" if error is None else f"{error:.1e}",
         _verdict(report),
     ]
     return "| " + " | ".join(cells) + " |\n"
+
+
+def _peak(report: dict[str, Any]) -> int:
+    """Our bytes at the peak: arguments, results and arena, what is shared counted once."""
+    outside = report["argument_bytes"] + report["result_bytes"] - report["alias_bytes"]
+    return outside + report["arena_bytes"]
 
 
 def _parser() -> argparse.ArgumentParser:

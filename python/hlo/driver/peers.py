@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -134,6 +135,53 @@ class OwnRunner:
         return [np.asarray(result) for result in self._compiled(*copies)]
 
 
+@dataclass(frozen=True)
+class XlaMemory:
+    """What XLA plans for a program: bytes for intermediates, and of all that lives at the peak."""
+
+    temporary_bytes: int
+    peak_bytes: int
+
+
+def memory_by_xla(program: str | bytes | ir.Module) -> XlaMemory:
+    """Compiles a program with XLA and asks for its memory; raises as `XlaPeer`."""
+    return _memory_of(_compiled_by_xla(program)[2])
+
+
+def _memory_of(executable: Any) -> XlaMemory:
+    stats = executable.get_compiled_memory_stats()
+    temporary = int(stats.temp_size_in_bytes)
+    outside = stats.argument_size_in_bytes + stats.output_size_in_bytes - stats.alias_size_in_bytes
+    return XlaMemory(temporary, int(outside) + temporary)
+
+
+def _compiled_by_xla(program: str | bytes | ir.Module) -> tuple[Any, Any, Any, float]:
+    """jax, its CPU device, the program's executable, and the seconds that compiling it took."""
+    try:
+        import jax
+        from jaxlib.cpu import _lapack
+
+        client_library: Any = importlib.import_module("jaxlib._jax")
+    except ImportError as error:
+        raise MissingExtraError(
+            "comparing with XLA needs jax, which is not installed: run `pip install 'hlo[jax]'`"
+        ) from error
+    # Registers the custom calls of linear algebra (cholesky, triangular solve, ...) with XLA.
+    _lapack.initialize()
+    device = jax.devices("cpu")[0]
+    stablehlo = _stablehlo_of(program)
+    start = time.perf_counter()
+    try:
+        executable = device.client.compile_and_load(
+            stablehlo,
+            client_library.DeviceList((device,)),
+            client_library.CompileOptions(),
+        )
+    except (jax.errors.JaxRuntimeError, ValueError) as error:
+        raise CompileError(f"XLA does not compile the program: {error}") from error
+    return jax, device, executable, time.perf_counter() - start
+
+
 class XlaPeer:
     """XLA:CPU through jax's own client. Arguments are copied to its device memory before any run.
 
@@ -156,29 +204,9 @@ class XlaPeer:
         arguments: Sequence[np.ndarray],
         donations: Mapping[int, int | None],
     ) -> None:
-        try:
-            import jax
-            from jaxlib.cpu import _lapack
-
-            client_library: Any = importlib.import_module("jaxlib._jax")
-        except ImportError as error:
-            raise MissingExtraError(
-                "comparing with XLA needs jax, which is not installed: run `pip install 'hlo[jax]'`"
-            ) from error
-        # Registers the custom calls of linear algebra (cholesky, triangular solve, ...) with XLA.
-        _lapack.initialize()
-        device = jax.devices("cpu")[0]
-        stablehlo = _stablehlo_of(program)
-        start = time.perf_counter()
-        try:
-            self._executable: Any = device.client.compile_and_load(
-                stablehlo, client_library.DeviceList((device,)), client_library.CompileOptions()
-            )
-        except (jax.errors.JaxRuntimeError, ValueError) as error:
-            raise CompileError(f"XLA does not compile the program: {error}") from error
-        self.compile_seconds = time.perf_counter() - start
+        compiled = _compiled_by_xla(program)
+        jax, self._device, self._executable, self.compile_seconds = compiled
         self._jax = jax
-        self._device = device
         self._original = list(arguments)
         self._donations = donations
         self._arguments = [self._put(argument) for argument in arguments]
@@ -211,7 +239,11 @@ class XlaPeer:
 
     def temporary_bytes(self) -> int:
         """Bytes of scratch memory XLA allocates for intermediates."""
-        return int(self._executable.get_compiled_memory_stats().temp_size_in_bytes)
+        return _memory_of(self._executable).temporary_bytes
+
+    def peak_bytes(self) -> int:
+        """Arguments, results and scratch memory, what is shared counted once."""
+        return _memory_of(self._executable).peak_bytes
 
     def instruction_count(self) -> int:
         """Instructions of the optimised entry computation that XLA dispatches: all but the free

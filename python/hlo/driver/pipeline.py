@@ -17,6 +17,7 @@ from hlo.passes.kernel_forms.split_dots import SplitDots
 from hlo.passes.kernel_forms.split_reductions import SplitReductions
 from hlo.passes.memory.recompute_results import RecomputeResults
 from hlo.passes.memory.schedule import Schedule
+from hlo.passes.memory.unroll_rotations import UnrollRotations
 
 
 def fusion_passes(composites: bool = True) -> tuple[PipelineElement, ...]:
@@ -41,6 +42,7 @@ def fusion_passes(composites: bool = True) -> tuple[PipelineElement, ...]:
         Fuse(attention=composites),
         RecomputeResults(),  # of what kernels store, what costs no more to make again than to read
         *(joining if composites else ()),
+        UnrollRotations(),  # of whole kernels, so that copies of a body are the same kernels
         Schedule(),  # after fusion, which decides what is in memory at all
     )
 
