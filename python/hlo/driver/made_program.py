@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from hlo import ir
 from hlo.driver.memory_budget import PlannedProgram, plan, plan_within
 from hlo.driver.module_copy import copy_of
+from hlo.driver.pass_pipeline import run_pass
 from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
 from hlo.driver.preconditions import check_addressable, check_donated_exist
@@ -99,7 +100,7 @@ def make_program(
     last = Phase.FUSED if chosen.optimize else Phase.LEGALIZED
     for element in passes_to(last, chosen.fast, composites):
         with watch.stage(element.name):
-            element.run(module)
+            run_pass(element, module)
         if chosen.verify:
             ir.verify(module)
 
