@@ -1,0 +1,140 @@
+"""Broken code is caught: a barrier removed, a bounds check skipped, a shuffle misdirected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hlo
+from hlo.driver.gpu_compile import GpuCompiled
+from hlo.gpu.emulated_device import EmulatedDevice, EmulationError
+from hlo.gpu.plan import LaunchPlan
+from hlo.gpu.plan_program import PlanProgram
+from hlo.importers.program import load_program
+from hlo.reference.evaluate import evaluate
+
+SCHEDULES = (0, 1, 2, 3)
+SUM = """
+func.func @main(%x: tensor<20000xf32>) -> tensor<f32> {
+  %zero = "hlo.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %s = "hlo.reduce"(%x, %zero) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %r = "hlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "hlo.return"(%r) : (tensor<f32>) -> ()
+  }) {dimensions = array<i64: 0>} : (tensor<20000xf32>, tensor<f32>) -> tensor<f32>
+  return %s : tensor<f32>
+}
+"""
+DOT = """
+func.func @main(%x: tensor<64x96xTYPE>, %y: tensor<96x64xTYPE>) -> tensor<64x64xTYPE> {
+  %0 = "hlo.dot_general"(%x, %y) {dot_dimension_numbers = #hlo.dot<
+      lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}
+    : (tensor<64x96xTYPE>, tensor<96x64xTYPE>) -> tensor<64x64xTYPE>
+  return %0 : tensor<64x64xTYPE>
+}
+"""
+TRANSPOSE = """
+func.func @main(%x: tensor<20x33xf32>) -> tensor<33x20xf32> {
+  %0 = "hlo.transpose"(%x) {permutation = array<i64: 1, 0>}
+    : (tensor<20x33xf32>) -> tensor<33x20xf32>
+  return %0 : tensor<33x20xf32>
+}
+"""
+GELU = """
+func.func @main(%x: tensor<1000xf32>) -> tensor<1000xf32> {
+  %t = "hlo.tanh"(%x) : (tensor<1000xf32>) -> tensor<1000xf32>
+  %y = "hlo.multiply"(%x, %t) : (tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xf32>
+  return %y : tensor<1000xf32>
+}
+"""
+PROGRAMS = {
+    "sum": SUM,
+    "dot": DOT.replace("TYPE", "f32"),
+    "dot_f16": DOT.replace("TYPE", "f16"),
+    "transpose": TRANSPOSE,
+    "gelu": GELU,
+}
+
+
+def plan_of(text: str) -> LaunchPlan:
+    program = hlo.compile(text, target="nvptx:sm_80")
+    assert isinstance(program, GpuCompiled)
+    return program.plan
+
+
+def arguments_of(plan: LaunchPlan) -> list[np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(0)
+    return [
+        rng.standard_normal(kind.shape).astype({"f32": np.float32, "f16": np.float16}[kind.element])
+        for kind in plan.arguments
+    ]
+
+
+def with_code(plan: LaunchPlan, module: str, ptx: str) -> LaunchPlan:
+    return replace(plan, modules={**plan.modules, module: replace(plan.modules[module], ptx=ptx)})
+
+
+def is_caught(text: str, plan: LaunchPlan) -> bool:
+    arguments = arguments_of(plan)
+    expected = evaluate(load_program(text), arguments)
+    for schedule in SCHEDULES:
+        device = EmulatedDevice(schedule, instruction_limit=50_000_000)
+        try:
+            found = PlanProgram(plan, device)(*arguments)
+        except EmulationError:
+            return True
+        for one, other in zip(found, expected, strict=True):
+            wide = one.astype(np.float64), np.asarray(other).astype(np.float64)
+            if not np.allclose(*wide, rtol=1e-2, atol=1e-2):
+                return True
+    return False
+
+
+def mutants(plan: LaunchPlan, pattern: str, by: str) -> Iterator[tuple[str, LaunchPlan]]:
+    """One plan for each match of a pattern in its code, with that match replaced."""
+    for module in plan.modules.values():
+        for match in re.finditer(pattern, module.ptx, re.MULTILINE):
+            ptx = module.ptx[: match.start()] + match.expand(by) + module.ptx[match.end() :]
+            line = module.ptx.count("\n", 0, match.start()) + 1
+            yield f"{module.name}:{line} {match.group().strip()}", with_code(plan, module.name, ptx)
+
+
+def survivors(name: str, pattern: str, by: str) -> tuple[int, list[str]]:
+    text = PROGRAMS[name]
+    plan = plan_of(text)
+    assert not is_caught(text, plan)
+    made = list(mutants(plan, pattern, by))
+    return len(made), [what for what, mutant in made if not is_caught(text, mutant)]
+
+
+@pytest.mark.parametrize("name", ["sum", "dot", "dot_f16"])
+def test_a_removed_barrier_is_caught(name: str) -> None:
+    count, left = survivors(name, r"^\s*bar\.sync\s+\d+;", "")
+    assert count > 0
+    assert left == []
+
+
+@pytest.mark.parametrize("name", ["transpose", "gelu"])
+def test_a_skipped_bounds_check_is_caught(name: str) -> None:
+    # The first branch of a kernel is the one of threads past the last element.
+    count, left = survivors(name, r"(\.entry[^{]*\{[^@]*?)@!?%p\d+ bra[^;]*;", r"\1")
+    assert count > 0
+    assert left == []
+
+
+def test_a_misdirected_shuffle_is_caught() -> None:
+    count, left = survivors("sum", r"(shfl\.sync\.\w+\.b32[^,]*,[^,]*, )16,", r"\g<1>1,")
+    assert count > 0
+    assert left == []
+
+
+@pytest.mark.parametrize("name", ["sum", "dot", "gelu"])
+def test_a_store_to_the_next_element_is_caught(name: str) -> None:
+    count, left = survivors(name, r"(st\.global[.\w]*\s+\[%rd\d+)(?=\])", r"\1+16")
+    assert count > 0
+    assert left == []
