@@ -122,6 +122,10 @@ int32_t hlo_rt_sort(const HloRuntime *runtime, void *const *buffers, const int64
  * formats of 2, 4 or 8 bytes (f16, bf16, f32, f64); integer keys have 1, 2, 4 or 8 bytes. */
 int32_t hlo_rt_sort_keys(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters);
 
+/* The same where only the first elements of each sorted line are wanted; what the results hold behind them is not
+ * defined. Parameters: how many are wanted, then those of hlo_rt_sort_keys. */
+int32_t hlo_rt_sort_first(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters);
+
 /* The k largest of each row, in descending order, and where they were; equal ones by position; NaN is largest (floats
  * in the order TOTAL). Buffers: operand [outer, n], values [outer, k], i32 indices [outer, k]. Parameters: outer, n, k,
  * element size, order. */

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 namespace hlo::runtime {
@@ -70,6 +71,33 @@ template <typename U> U decode(U code, const SortKey &key) {
   return static_cast<U>(code & signBit<U>() ? code & ~signBit<U>() : ~code);
 }
 
+/// encode of `count` neighbouring elements, in loops that compilers make vectors of.
+template <typename U> void encodeMany(const char *array, int64_t count, const SortKey &key, U *codes) {
+  using S = std::make_signed_t<U>;
+  constexpr int top = sizeof(U) * 8 - 1;
+  std::memcpy(codes, array, static_cast<size_t>(count) * sizeof(U));
+  if (isCanonical(key.order)) {
+    const auto infinity = static_cast<S>(infinityBits<U>(key.order));
+    for (int64_t i = 0; i < count; ++i) {
+      const U bits = codes[i];
+      const S magnitude = static_cast<S>(bits & ~signBit<U>());
+      const U number = magnitude == 0 ? U{0} : bits;
+      codes[i] = magnitude > infinity ? static_cast<U>(~signBit<U>()) : number;
+    }
+  }
+  const U flip = key.descending ? static_cast<U>(~U{0}) : U{0};
+  if (key.order == HLO_SORT_UNSIGNED || key.order == HLO_SORT_SIGNED) {
+    const U change = key.order == HLO_SORT_SIGNED ? static_cast<U>(flip ^ signBit<U>()) : flip;
+    for (int64_t i = 0; i < count; ++i)
+      codes[i] = static_cast<U>(codes[i] ^ change);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const U negative = static_cast<U>(static_cast<S>(codes[i]) >> top);
+    codes[i] = static_cast<U>(codes[i] ^ static_cast<U>(negative | signBit<U>()) ^ flip);
+  }
+}
+
 // ---- The problem ---------------------------------------------------------------------------------------------------
 
 struct Operand {
@@ -86,6 +114,9 @@ struct Problem {
   HloCompareFn before = nullptr; // when sorting by a comparator
   int64_t group = 1;             // neighbouring strided lines taken together
   int lineThreads = 1;           // threads one line may use
+  int64_t first = -1;            // how many elements of each sorted line are wanted; all if negative
+
+  int64_t wanted() const { return first < 0 || first > n ? n : first; }
 };
 
 // ---- Permutations --------------------------------------------------------------------------------------------------
@@ -159,8 +190,58 @@ void sortByKey(const char *array, const SortKey &key, uint32_t *order, bool isId
     order[i] = previous[sorted[i].position()];
 }
 
+/// The first `wanted` of n elements in stable order. `records` holds 2 * wanted + selectionBlock of them.
+///
+/// Elements that are not before the last of those found so far are passed over, many at a time; the others are
+/// collected, and cut down to the best whenever there are twice too many.
+constexpr int64_t selectionBlock = 64;
+template <typename Record, typename U>
+void selectFirst(const char *array, const SortKey &key, int64_t n, int64_t wanted, Record *records) {
+  int64_t count = 0;
+  bool full = false;
+  U limit = 0; // when full: the last one's key; equal keys that follow come after it
+  const auto cut = [&] {
+    std::nth_element(records, records + (wanted - 1), records + count);
+    count = wanted;
+    limit = static_cast<U>(records[wanted - 1].sortKey());
+    full = true;
+  };
+  for (int64_t begin = 0; begin < n; begin += selectionBlock) {
+    const int64_t size = std::min(selectionBlock, n - begin);
+    U codes[selectionBlock];
+    bool some = !full;
+    encodeMany<U>(array + begin * static_cast<int64_t>(sizeof(U)), size, key, codes);
+    for (int64_t i = 0; i < size; ++i)
+      some |= codes[i] < limit;
+    if (!some)
+      continue;
+    for (int64_t i = 0; i < size; ++i)
+      if (!full || codes[i] < limit)
+        records[count++] = Record::make(codes[i], static_cast<uint64_t>(begin + i));
+    if (count >= 2 * wanted)
+      cut();
+  }
+  if (count > wanted)
+    cut();
+  std::sort(records, records + wanted);
+}
+
 // From the last key to the first: each stable pass keeps the order of the ones before among equals.
 void orderByKeys(const Problem &p, const Line &line, uint32_t *order) {
+  constexpr int64_t selectable = 8; // sorting all of a line costs about as much as selecting this part of it
+  if (p.keys.size() == 1 && p.wanted() <= p.n / selectable) {
+    const SortKey &key = p.keys[0];
+    Scratch scratch;
+    withUnsigned(p.operands[static_cast<size_t>(key.operand)].size, [&](auto u) {
+      using U = decltype(u);
+      using Record = std::conditional_t<sizeof(U) <= 4, PackedKey, WideKey>;
+      auto *records = scratch.get<Record>(2 * p.wanted() + selectionBlock);
+      selectFirst<Record, U>(line.inputs[static_cast<size_t>(key.operand)], key, p.n, p.wanted(), records);
+      for (int64_t i = 0; i < p.wanted(); ++i)
+        order[i] = static_cast<uint32_t>(records[i].position());
+    });
+    return;
+  }
   for (size_t i = p.keys.size(); i-- > 0;) {
     const SortKey &key = p.keys[i];
     const char *array = line.inputs[static_cast<size_t>(key.operand)];
@@ -226,7 +307,7 @@ template <typename U> bool sortElements(const Problem &p, const Line &line) {
 // ---- Lines ---------------------------------------------------------------------------------------------------------
 
 void sortLine(const Problem &p, const Line &line, Scratch &scratch, uint32_t *order) {
-  if (!p.before && p.operands.size() == 1 && p.keys.size() == 1) {
+  if (!p.before && p.operands.size() == 1 && p.keys.size() == 1 && p.wanted() == p.n) {
     bool done = false;
     withUnsigned(p.operands[0].size, [&](auto u) { done = sortElements<decltype(u)>(p, line); });
     if (done)
@@ -244,7 +325,7 @@ void sortLine(const Problem &p, const Line &line, Scratch &scratch, uint32_t *or
       std::memcpy(copy, from, static_cast<size_t>(p.n * size));
       from = copy;
     }
-    gather(from, line.outputs[o], size, order, p.n);
+    gather(from, line.outputs[o], size, order, p.wanted());
   }
 }
 
@@ -375,11 +456,7 @@ struct TopK {
 
 template <typename Record, typename U> void topOfRow(const TopK &t, int64_t row, Record *records) {
   const char *input = t.input + row * t.n * t.size;
-  for (int64_t i = 0; i < t.n; ++i)
-    records[i] = Record::make(encode(element<U>(input, i), t.key), static_cast<uint64_t>(i));
-  if (t.k < t.n)
-    std::nth_element(records, records + t.k, records + t.n);
-  std::sort(records, records + t.k);
+  selectFirst<Record, U>(input, t.key, t.n, t.k, records);
   for (int64_t i = 0; i < t.k; ++i) {
     const uint64_t position = records[i].position();
     t.indices[row * t.k + i] = static_cast<int32_t>(position);
@@ -394,7 +471,7 @@ void topOfRows(void **args, int64_t begin, int64_t end) {
     withUnsigned(t.size, [&](auto u) {
       using U = decltype(u);
       using Record = std::conditional_t<sizeof(U) <= 4, PackedKey, WideKey>;
-      auto *records = scratch.get<Record>(t.n);
+      auto *records = scratch.get<Record>(2 * t.k + selectionBlock);
       for (int64_t row = begin; row < end; ++row)
         topOfRow<Record, U>(t, row, records);
     });
@@ -418,10 +495,13 @@ int32_t hlo_rt_sort(const HloRuntime *runtime, void *const *buffers, const int64
   }
 }
 
-int32_t hlo_rt_sort_keys(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters) {
+namespace {
+
+int32_t sortKeys(const HloRuntime *runtime, void *const *buffers, int64_t first, const int64_t *parameters) {
   try {
     const int64_t operands = parameters[0], keys = parameters[4];
     Problem p{runtime, {}, parameters[1], parameters[2], parameters[3], {}};
+    p.first = first;
     addOperands(p, buffers, operands, parameters + 5);
     for (int64_t i = 0; i < keys; ++i) {
       const int64_t *numbers = parameters + 5 + operands + 3 * i;
@@ -432,10 +512,20 @@ int32_t hlo_rt_sort_keys(const HloRuntime *runtime, void *const *buffers, const 
     }
     if (p.keys.empty())
       return fail(runtime, HLO_ERROR, "sort: there is no key");
-    return sortAll(p);
+    return p.wanted() == 0 ? HLO_OK : sortAll(p);
   } catch (const std::bad_alloc &) {
     return fail(runtime, HLO_ERROR_OUT_OF_MEMORY, "sort: out of memory");
   }
+}
+
+} // namespace
+
+int32_t hlo_rt_sort_keys(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters) {
+  return sortKeys(runtime, buffers, -1, parameters);
+}
+
+int32_t hlo_rt_sort_first(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters) {
+  return sortKeys(runtime, buffers, std::max<int64_t>(parameters[0], 0), parameters + 1);
 }
 
 int32_t hlo_rt_top_k(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters) {

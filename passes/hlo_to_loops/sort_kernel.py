@@ -15,6 +15,9 @@ from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers
 
 SIGNED, UNSIGNED, FLOAT_TOTAL, FLOAT_CANONICAL, BFLOAT_CANONICAL = range(5)
 
+# On a sort of which only the first so many elements along its dimension are ever read.
+FIRST_WANTED = "hlo.first_wanted"
+
 
 @dataclass(frozen=True)
 class Key:
@@ -40,7 +43,10 @@ def emit_sort(region: Region, node: Node) -> Kernel | None:
     if keys is not None:
         flat = [x for key in keys for x in (key.operand, key.order, int(key.descending))]
         parameters = [len(operands), outer, shape[dim], inner, len(keys), *sizes, *flat]
-        return library_kernel(region, "hlo_rt_sort_keys", buffers, parameters, replaces=own)
+        if (first := node.attributes.get(FIRST_WANTED)) is None:
+            return library_kernel(region, "hlo_rt_sort_keys", buffers, parameters, replaces=own)
+        parameters = [first, *parameters]
+        return library_kernel(region, "hlo_rt_sort_first", buffers, parameters, replaces=own)
     stable = int(bool(node.attributes.get("is_stable", False)))
     parameters = [len(operands), outer, shape[dim], inner, stable, *sizes]
     return library_kernel(

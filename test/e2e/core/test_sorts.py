@@ -52,3 +52,45 @@ def test_canonical_float_comparators(sides: tuple[str, str], kind: str, size: in
     width = f"u{x.dtype.itemsize}"
     np.testing.assert_array_equal(found.view(width), np.asarray(expected).view(width))
     assert "hlo_rt_sort_keys" in compiled.as_text("llvm")
+
+
+_FIRST = """
+func.func @main(%x: tensor<SHAPExKIND>) -> (tensor<PARTxKIND>, tensor<PARTxi32>) {
+  %at = hlo.iota dim = 1 : tensor<SHAPExi32>
+  %0:2 = "hlo.sort"(%x, %at) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<KIND>, %b: tensor<KIND>, %i: tensor<i32>, %j: tensor<i32>):
+    %1 = hlo.compare WAY, %a, %b, ORDER : (tensor<KIND>, tensor<KIND>) -> tensor<i1>
+    hlo.return %1 : tensor<i1>
+  }) : (tensor<SHAPExKIND>, tensor<SHAPExi32>) -> (tensor<SHAPExKIND>, tensor<SHAPExi32>)
+  %2 = hlo.slice %0#0 [0:ROWS, 0:COUNT] : (tensor<SHAPExKIND>) -> tensor<PARTxKIND>
+  %3 = hlo.slice %0#1 [0:ROWS, 0:COUNT] : (tensor<SHAPExi32>) -> tensor<PARTxi32>
+  return %2, %3 : tensor<PARTxKIND>, tensor<PARTxi32>
+}
+"""
+
+
+@pytest.mark.parametrize(("kind", "order"), [("f32", "TOTALORDER"), ("f64", "TOTALORDER"),
+                                             ("bf16", "TOTALORDER"), ("i8", "SIGNED"),
+                                             ("ui16", "UNSIGNED")])  # fmt: skip
+@pytest.mark.parametrize("way", ["GT", "LT"])
+@pytest.mark.parametrize("size", [50, 1000, 4099])
+@pytest.mark.parametrize("count", [1, 7, 64])
+def test_the_first_of_a_sort(kind: str, order: str, way: str, size: int, count: int) -> None:
+    """Ties, runs in order and against it, NaN and zeros of both signs; few and most of a line."""
+    rng = np.random.default_rng([size, count])
+    rows = 5
+    count = min(count, size)
+    x = rng.integers(0, 60, (rows, size)).astype(np.float32)
+    x[1], x[2] = np.arange(size) % 120, (size - np.arange(size)) % 120
+    x[3] = 5
+    if order == "TOTALORDER":
+        x[4] = rng.choice([0.0, -0.0, np.nan, 1e-40, np.inf, -np.inf], size)
+    x = x.astype(ir.types.to_dtype(kind))
+    text = _FIRST.replace("SHAPE", f"{rows}x{size}").replace("PART", f"{rows}x{count}")
+    text = text.replace("KIND", kind).replace("WAY", way).replace("ORDER", order)
+    text = text.replace("ROWS", str(rows)).replace("COUNT", str(count))
+    compiled = compile_program(text)
+    found, expected = compiled(x), evaluate(load_program(text), [x])
+    for got, want in zip(found, expected, strict=True):
+        assert got.tobytes() == np.asarray(want).tobytes()
+    assert ("hlo_rt_sort_first" in compiled.as_text("llvm")) == (count < size)

@@ -1,17 +1,23 @@
-// A transpose in a fused kernel is an index map: strided lanes are gathered, and what all lanes
-// share is loaded once, ahead of their loop.
+// A transpose in a fused kernel is an index map: where its loads are strided, a square tile of the
+// operand is loaded along its rows and transposed in registers.
 // RUN: hlo-opt --compile-to=host %s | FileCheck %s
 
-// The result is 5 x 4: four lanes, an element of each row of x, 5 apart.
+// The result is 5 x 4: a tile of 4 x 4, two rounds of shuffles (log2(4)), and its rows one by one;
+// the fifth row is a tile of its own, for which lanes are gathered, 5 elements apart.
 // CHECK-LABEL: func.func @add_transpose_fusion_0(
-// CHECK: scf.for %[[COLUMN:.*]] = %begin
-// CHECK-NEXT: %[[BIAS:.*]] = memref.load %in0[%[[COLUMN]]]
-// CHECK-NEXT: scf.for
+// CHECK: %[[TILE:.*]] = memref.alloca() {alignment = 64} : memref<16xf32>
+// CHECK-COUNT-4: vector.load %in1[{{.*}}] : memref<20xf32>, vector<4xf32>
+// CHECK-COUNT-8: vector.shuffle
+// CHECK-COUNT-4: vector.store {{.*}} : memref<16xf32>, vector<4xf32>
+// CHECK: scf.for
+// CHECK: %[[X:.*]] = vector.load %[[TILE]]
+// CHECK-NEXT: %[[BIAS:.*]] = memref.load %in0
+// CHECK-NEXT: %[[SPLAT:.*]] = vector.broadcast %[[BIAS]] : f32 to vector<4xf32>
+// CHECK-NEXT: arith.addf %[[X]], %[[SPLAT]] : vector<4xf32>
+// CHECK: vector.store {{.*}}, %out0
 // CHECK: arith.constant dense<[0, 5, 10, 15]>
-// CHECK: %[[X:.*]] = vector.gather %in1
-// CHECK: %[[SPLAT:.*]] = vector.broadcast %[[BIAS]] : f32 to vector<4xf32>
-// CHECK: arith.addf %[[X]], %[[SPLAT]] : vector<4xf32>
-// CHECK: vector.store
+// CHECK: vector.gather %in1
+// CHECK: vector.store {{.*}}, %out0
 func.func @main(%x: tensor<4x5xf32>, %b: tensor<5xf32>) -> tensor<5x4xf32> {
   %w = "hlo.broadcast_in_dim"(%b) {broadcast_dimensions = array<i64: 1>} : (tensor<5xf32>) -> tensor<4x5xf32>
   %0 = "hlo.add"(%x, %w) : (tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x5xf32>
