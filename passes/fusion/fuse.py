@@ -10,7 +10,7 @@ from hlo.passes.base import Pass
 from hlo.passes.fusion.composites import is_splat
 from hlo.passes.fusion.groups import MAX_OPS, BlockFusion, Edge, Group
 from hlo.passes.fusion.op_traits import CONTRACTIONS, FOLDS
-from hlo.passes.hlo_to_loops.graph import Node, Region, region_of
+from hlo.passes.hlo_to_loops.graph import Node, Region, reading, region_of
 from hlo.passes.rewrite.walk import reads_from_outside
 
 # Ops that read their operands where they are in memory.
@@ -43,9 +43,9 @@ class Fuse(Pass):
         changed = False
         for op in module.body.operations:
             if op.operation.name == "func.func" and len(op.operation.regions[0].blocks):
-                changed |= self._block(
-                    op.operation.regions[0].blocks[0], region_of(op.operation.regions[0].blocks[0])
-                )
+                block = op.operation.regions[0].blocks[0]
+                with reading(block) as region:
+                    changed |= self._block(block, region)
         return changed
 
     def decisions(self, module: ir.Module) -> list[Edge]:

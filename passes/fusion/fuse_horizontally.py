@@ -14,7 +14,7 @@ from hlo.passes.cost.op_cost import multiply_adds
 from hlo.passes.fusion.composites import compose, wrap
 from hlo.passes.fusion.op_traits import CONTRACTIONS, FUSIBLE
 from hlo.passes.hlo_to_loops.contraction_kernel import fits_register_tiles
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, region_of
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
 
 KIND = "horizontal"
 MAX_MEMBERS = 64  # more need too many pointers, and compile slowly as one function
@@ -54,7 +54,8 @@ class FuseHorizontally(Pass):
         for op in module.body.operations:
             if op.operation.name == "func.func" and len(op.operation.regions[0].blocks):
                 block = op.operation.regions[0].blocks[0]
-                changed |= self._block(block, region_of(block))
+                with reading(block) as region:
+                    changed |= self._block(block, region)
         return changed
 
     def _block(self, block: ir.Block, region: Region) -> bool:

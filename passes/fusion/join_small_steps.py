@@ -9,7 +9,7 @@ from hlo.passes.base import Pass
 from hlo.passes.fusion.composites import compose, wrap
 from hlo.passes.fusion.fuse_horizontally import may_be_member
 from hlo.passes.fusion.join_reduction_steps import KIND
-from hlo.passes.hlo_to_loops.graph import Node, Region, captured, region_of
+from hlo.passes.hlo_to_loops.graph import Node, Region, captured, reading
 from hlo.passes.hlo_to_loops.work import work_of
 
 LARGEST = 256  # element operations: less than it costs to start a kernel
@@ -41,7 +41,8 @@ class JoinSmallSteps(Pass):
         for op in module.body.operations:
             if op.operation.name == "func.func" and len(op.operation.regions[0].blocks):
                 block = op.operation.regions[0].blocks[0]
-                changed |= self._block(region_of(block))
+                with reading(block) as region:
+                    changed |= self._block(region)
         return changed
 
     def _block(self, region: Region) -> bool:

@@ -13,7 +13,7 @@ from hlo.diagnostics import UnsupportedError
 from hlo.passes.hlo_to_host.bufferize import Bufferizer
 from hlo.passes.hlo_to_host.host_text import HostText, Storage
 from hlo.passes.hlo_to_host.kernel_table import KernelTable
-from hlo.passes.hlo_to_loops.graph import Node, Region, region_of
+from hlo.passes.hlo_to_loops.graph import Node, Region, reading
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 
@@ -57,7 +57,16 @@ def hlo_to_host(
         emit: makes the kernel of a region, for the target.
     """
     function = entry_of(module)
-    region = region_of(function.regions[0].blocks[0])
+    with reading(function.regions[0].blocks[0]) as region:
+        return _host_program(function, region, donated, emit)
+
+
+def _host_program(
+    function: ir.Operation,
+    region: Region,
+    donated: Sequence[int],
+    emit: Callable[[Region], Kernel],
+) -> HostProgram:
     arguments = [Storage(f"%arg{i}", t.size, t.type) for i, t in enumerate(region.arguments)]
     results = [
         Storage(f"%res{i}", t.size, t.type, owned=True) for i, t in enumerate(region.results)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -138,6 +139,27 @@ def node_of(operation: ir.Operation, known: dict[ir.Value, Tensor]) -> Node:
 def is_composite(region: Region) -> bool:
     """Whether a kernel's region consists of members, fusions themselves."""
     return bool(region.nodes) and all(node.name == "fusion" for node in region.nodes)
+
+
+@contextmanager
+def reading(block: ir.Block) -> Generator[Region]:
+    """A block's region for the time of a `with`, after which its objects know each other no more.
+
+    Ops and tensors refer to one another: until the next collection of cycles they would keep
+    memory, and the operations they were read from.
+    """
+    region = region_of(block)
+    yield region
+    _release(region)
+
+
+def _release(region: Region) -> None:
+    for node in region.nodes:
+        for inner in node.regions:
+            _release(inner)
+        for tensor in node.results:
+            tensor.producer = None
+        node.operands, node.results, node.regions = (), (), ()
 
 
 def users(nodes: Sequence[Node]) -> dict[Tensor, list[Node]]:

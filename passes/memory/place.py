@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hlo import ir
@@ -44,27 +45,27 @@ def live_ranges(module: ir.Module) -> list[tuple[ir.Operation, int, int]]:
     """(alloc, start, end) of each allocation of @main in program order; after `deallocate`."""
     ranges: dict[ir.Value, tuple[ir.Operation, int]] = {}
     result: list[tuple[ir.Operation, int, int]] = []
-    step = 0
-
-    def walk(block: ir.Block) -> None:
-        nonlocal step
-        for op in block.operations:
-            operation = op.operation
-            step += 1
-            if operation.name == "memref.alloc":
-                ranges[operation.results[0]] = (operation, step)
-            elif operation.name == "memref.dealloc":
-                allocation, start = ranges[operation.operands[0]]
-                result.append((allocation, start, step))
-            for region in operation.regions:
-                for inner in region.blocks:
-                    walk(inner)
-
-    for function in module.body.operations:
-        for region in function.operation.regions:
-            for block in region.blocks:
-                walk(block)
+    for step, operation in enumerate(_steps(module), 1):
+        if operation.name == "memref.alloc":
+            ranges[operation.results[0]] = (operation, step)
+        elif operation.name == "memref.dealloc":
+            allocation, start = ranges[operation.operands[0]]
+            result.append((allocation, start, step))
     return result
+
+
+def _steps(module: ir.Module) -> Iterator[ir.Operation]:
+    """The ops in functions, those in regions included, in program order."""
+    for function in module.body.operations:
+        yield from list(_inside(function.operation))
+
+
+def _inside(operation: ir.Operation) -> Iterator[ir.Operation]:
+    for region in operation.regions:
+        for block in region.blocks:
+            for op in block.operations:
+                yield op.operation
+                yield from _inside(op.operation)
 
 
 def byte_size(kind: ir.Type) -> int:
@@ -153,20 +154,15 @@ def _first_touches(block: ir.Block) -> dict[ir.Value, int]:
     """The step of the first op of the entry that uses each value, itself or within."""
     touched: dict[ir.Value, int] = {}
     step = 0
-
-    def walk(op: ir.Operation, outermost: int) -> None:
-        nonlocal step
-        for value in op.operands:
-            touched.setdefault(value, outermost)
-        for region in op.regions:
-            for inner_block in region.blocks:
-                for inner in inner_block.operations:
-                    step += 1
-                    walk(inner.operation, outermost)
-
     for op in block.operations:
         step += 1
-        walk(op.operation, step)
+        outermost = step
+        for value in op.operands:
+            touched.setdefault(value, outermost)
+        for inner in _inside(op.operation):
+            step += 1
+            for value in inner.operands:
+                touched.setdefault(value, outermost)
     return touched
 
 

@@ -10,7 +10,7 @@ from hlo.passes.cost.kernel_cost import cost_of
 from hlo.passes.hlo_to_host.bufferize import carried_through
 from hlo.passes.hlo_to_host.liveness import VIEWS
 from hlo.passes.hlo_to_host.program import entry_of, results_in_arguments
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, region_of
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
 from hlo.passes.memory.block_problem import CONTROL_FLOW, BlockProblem, block_problem
 from hlo.passes.memory.scheduling import Recomputed, profile, recompute
 from hlo.passes.rewrite.walk import reads_from_outside
@@ -48,19 +48,19 @@ class Rematerialize(Pass):
         if not self.live_bytes:
             return False
         function = entry_of(module)
-        region = region_of(function.regions[0].blocks[0])
-        problem = _problem_of(function, region)
-        found = recompute(problem.problem, [_cost(n) for n in region.nodes], self.live_bytes)
-        if not any(found.again):
-            return False
-        _Rewriter(problem, found).run()
-        return True
+        with reading(function.regions[0].blocks[0]) as region:
+            problem = _problem_of(function, region)
+            found = recompute(problem.problem, [_cost(n) for n in region.nodes], self.live_bytes)
+            if any(found.again):
+                _Rewriter(problem, found).run()
+        return any(found.again)
 
 
 def live_bytes_of(module: ir.Module) -> int:
     """Most bytes of intermediates of the entry that are live at once, by the same model."""
     function = entry_of(module)
-    return profile(_problem_of(function, region_of(function.regions[0].blocks[0])).problem).peak
+    with reading(function.regions[0].blocks[0]) as region:
+        return profile(_problem_of(function, region).problem).peak
 
 
 def _problem_of(function: ir.Operation, region: Region) -> BlockProblem:

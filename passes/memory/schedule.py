@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.hlo_to_host.program import results_in_arguments
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, region_of
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, reading
 from hlo.passes.memory.block_problem import CONTROL_FLOW, block_problem, nested_homes
 from hlo.passes.memory.scheduling import schedule
 
@@ -53,10 +53,10 @@ class Schedule(Pass):
             function = op.operation
             if function.name == "func.func" and len(function.regions[0].blocks):
                 block = function.regions[0].blocks[0]
-                region = region_of(block)
-                aliases = results_in_arguments(function, region)
-                homes = {i: region.arguments[argument] for i, argument in aliases.items()}
-                self._block(region, homes, str(function.location), decisions, apply)
+                with reading(block) as region:
+                    aliases = results_in_arguments(function, region)
+                    homes = {i: region.arguments[argument] for i, argument in aliases.items()}
+                    self._block(region, homes, str(function.location), decisions, apply)
         return decisions
 
     def _block(

@@ -1,4 +1,4 @@
-"""Loops whose carries take turns, against the reference: orders, counts, and what stays as it was."""
+"""Loops whose carries take turns, against the reference: orders, counts, and what stays."""
 
 from __future__ import annotations
 
