@@ -31,6 +31,8 @@ REGISTERS = 28  # accumulators at the most
 # Rows of a tile for its vectors across, measured. Where rows are a multiple of 4 KiB apart, their
 # elements fall into one set of the first-level cache, which holds 8: three vectors have 8 rows.
 MOST_ROWS = {1: 14, 2: 14, 3: 8, 4: 6}
+WIDE_VECTORS, WIDE_ROWS = 6, 2
+MULTIPLIES_A_BYTE = 3  # that take as long as one byte from or to memory
 PANEL_BYTES = 400 << 10  # of a run of columns of a kernel, about half of the second-level cache
 LARGE_OPERAND = 1 << 18  # elements of an operand that does not stay in the second-level cache
 
@@ -82,17 +84,21 @@ class Tiling:
         return self.row_blocks * self.column_blocks * math.prod(self.shape[d] for d in self.outer)
 
 
-def tiling_of(shape: Sequence[int], lanes: int, *, narrow: bool = False) -> Tiling | None:
+def tiling_of(
+    shape: Sequence[int], lanes: int, *, narrow: bool = False, wide: bool = False
+) -> Tiling | None:
     """Tiles for a result of `shape`; None if the minor dimension is shorter than half a vector.
 
-    `narrow`: two vectors across at the most, for the sake of the cache.
+    `narrow`: two vectors across at the most, for the sake of the cache. `wide`: few rows, long runs
+    of columns, for the sake of memory that is read and written along with the result.
     """
     if not shape or shape[-1] * 2 < lanes:
         return None
     row_dim = max((d for d in range(len(shape) - 1) if shape[d] > 1), default=-1)
     extent = shape[row_dim] if row_dim >= 0 else 1
     columns = -(-shape[-1] // lanes)
-    if extent <= 3:
+    if extent <= 3 or (wide and columns >= WIDE_VECTORS):
+        extent = min(extent, WIDE_ROWS)
         # Few rows leave registers for long runs of columns, which stream the other operand.
         most = REGISTERS // (extent + 1)
         vectors = _even_part(columns, min(most, columns))
@@ -100,7 +106,8 @@ def tiling_of(shape: Sequence[int], lanes: int, *, narrow: bool = False) -> Tili
         most = 4 if extent <= MOST_ROWS[4] or columns == 4 else 3
         most = 2 if narrow else most
         vectors = min(most, columns)
-    rows = _even_part(extent, min(extent, MOST_ROWS.get(vectors, extent)))
+    most_rows = MOST_ROWS.get(vectors, WIDE_ROWS)
+    rows = _even_part(extent, min(extent, most_rows))
     return Tiling(tuple(shape), row_dim, rows, lanes, vectors)
 
 
@@ -118,6 +125,16 @@ def depth_of(node: Node) -> int:
 def _is_narrow(node: Node) -> bool:
     """Whether runs of three vectors of a convolution's kernel leave the cache between rows."""
     return node.name == "convolution" and depth_of(node) * 3 * VECTOR_BYTES > PANEL_BYTES
+
+
+def _waits_for_memory(region: Region, node: Node) -> bool:
+    """Whether what follows a contraction moves more bytes than can be had while it multiplies."""
+    size = node.results[0].size
+    moved = [t for t in (*region.arguments, *region.results) if t.size == size]
+    around = [t for t in moved if t not in node.operands]
+    if size < LARGE_OPERAND or len(around) < 2:
+        return False
+    return depth_of(node) <= MULTIPLIES_A_BYTE * sum(t.type.memory_bytes for t in around)
 
 
 def _even_part(extent: int, most: int) -> int:
@@ -172,7 +189,12 @@ def emit_contraction(region: Region) -> Kernel | None:
     node, root = nodes[0], region.results[0]
     if root.size != node.results[0].size or not fits_register_tiles(node):
         return None
-    tiling = tiling_of(node.results[0].shape, _lanes(node.results[0]), narrow=_is_narrow(node))
+    tiling = tiling_of(
+        node.results[0].shape,
+        _lanes(node.results[0]),
+        narrow=_is_narrow(node),
+        wide=_waits_for_memory(region, node),
+    )
     assert tiling is not None
     try:
         return _Tiles(region, node, tiling).emit()
@@ -188,6 +210,7 @@ class _Tiles:
         self.em = Emitter(self.builder, self.inputs)
         self.kind = product_type(node.results[0].type)
         self.prefetch_line: Affine | None = None
+        self.prefetched = -(-tiling.vectors // tiling.row_blocks)  # lines for each step
         self.written: set[Affine] = set()
 
     def emit(self) -> Kernel:
@@ -213,22 +236,19 @@ class _Tiles:
         )
 
     def _prefetch_line(self, row_block: Affine) -> Affine | None:
-        """Which vector of the next columns of a large right operand this tile brings into cache.
+        """Which vectors of the next columns of a large right operand this tile brings into cache.
 
         The first tiles of a run of columns would wait for memory: while earlier ones are made, each
-        step of the contracted space fetches one line of the same step of the next ones.
+        step of the contracted space fetches lines of the same step of the next ones.
         """
         right, tiling = self.node.operands[1], self.tiling
-        if (
-            right.size < LARGE_OPERAND
-            or right not in self.inputs
-            or tiling.row_blocks < 2 * tiling.vectors
-        ):
+        if right.size < LARGE_OPERAND or right not in self.inputs or tiling.row_blocks < 2:
             return None
         em, b = self.em, self.builder
+        groups = -(-tiling.vectors // self.prefetched)
         index = em.index(row_block)
-        line = b.op(f"arith.remui {index}, {b.index(tiling.vectors)} : index")
-        return em.name_index(line, tiling.vectors)
+        group = b.op(f"arith.remui {index}, {b.index(groups)} : index")
+        return em.name_index(group, groups) * self.prefetched
 
     def _prefetch(self, contraction: Contraction, indices: Sequence[Affine]) -> None:
         if self.prefetch_line is None:
@@ -237,9 +257,10 @@ class _Tiles:
         right = self.node.operands[1]
         buffer = self.inputs[right]
         at = contraction.right_at(indices).linear(right.shape)
-        ahead = at + tiling.width + self.prefetch_line * tiling.lanes
-        place = f"{buffer.name}[{em.index(ahead)}]"
-        b.effect(f"memref.prefetch {place}, read, locality<2>, data : {buffer.memref}")
+        for line in range(self.prefetched):
+            ahead = at + tiling.width + (self.prefetch_line + line) * tiling.lanes
+            place = f"{buffer.name}[{em.index(ahead)}]"
+            b.effect(f"memref.prefetch {place}, read, locality<2>, data : {buffer.memref}")
 
     def _edges(self, outer: Sequence[Affine], row_block: Affine, column_block: Affine) -> None:
         """Whole tiles, and the cut-off ones at the ends of the rows and of the columns."""

@@ -39,6 +39,7 @@ ROWS_IN_PARTS = 256  # where sums wait for the next part of the depth
 ROWS_PACKED = 128  # where the left operand is packed too
 FEWEST_UNITS = 8
 SMALLEST_PRODUCT = 1 << 15  # multiply-adds below which packing does not pay
+LARGE_LEFT = 1 << 21  # elements of a left operand that is not read again for every few columns
 FAR_BYTES = 3072  # between steps of the depth beyond which a tile's columns are read with misses
 ALIASING_BYTES = 4096  # lines a multiple of this apart share the 8 ways of a set of the cache
 WAYS = 8
@@ -137,6 +138,8 @@ def packs(node: Node) -> bool:
     if min(m, n, k) < _lanes(node) or m * n * k < SMALLEST_PRODUCT:
         return False
     if right.summed.stride == 1 and right.free.stride != 1:
+        return True
+    if left.summed.stride == 1 and m * k >= LARGE_LEFT:
         return True
     step = left.summed.stride * node.operands[0].type.memory_bytes
     return left.summed.stride != 1 and step >= FAR_BYTES and not better_by_library(node)

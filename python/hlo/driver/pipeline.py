@@ -9,6 +9,7 @@ from hlo.passes.fusion.fuse import Fuse
 from hlo.passes.fusion.fuse_horizontally import FuseHorizontally
 from hlo.passes.fusion.join_reduction_steps import JoinReductionSteps
 from hlo.passes.fusion.join_small_steps import JoinSmallSteps
+from hlo.passes.kernel_forms.convolutions_to_dots import ConvolutionsToDots
 from hlo.passes.kernel_forms.merge_updates import MergeUpdates
 from hlo.passes.kernel_forms.prepare_convolutions import PrepareConvolutions
 from hlo.passes.kernel_forms.prepare_dots import PrepareDots
@@ -35,6 +36,7 @@ def fusion_passes(composites: bool = True) -> tuple[PipelineElement, ...]:
         MergeUpdates(),  # caches sliced, updated and put together again stay where they are
         # Padding and transposes become ops of their own, which fuse with their neighbours.
         PrepareConvolutions(),
+        ConvolutionsToDots(),  # windows of one element: all positions are rows of a product
         PrepareSorts(),  # comparators become functions that see nothing but elements
         PrepareDots(),
         SplitDots(),  # sums of partial dots fuse with what follows

@@ -1,0 +1,124 @@
+"""convolutions-to-dots: convolutions that are matrix products, or better as ones."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hlo import ir
+from hlo.passes.base import Pass
+from hlo.passes.hlo_to_loops.graph import decode_attribute
+from hlo.passes.rewrite.builder import Builder
+from hlo.passes.rewrite.tensor_types import element_of, shape_of
+from hlo.passes.rewrite.walk import operations_named, replace
+
+FEW_POSITIONS = 64  # too few for tiles along one dimension; their patches are small beside a kernel
+FEWEST_FEATURES = 16
+
+
+@dataclass(frozen=True)
+class ConvolutionsToDots(Pass):
+    """Turns convolutions with windows of one element, and those of few positions, into dots.
+
+    A window of one element sums over features alone: the dot's rows are all positions, not those of
+    one line. Of a convolution with few positions and many features the kernel is the large operand:
+    its patches are gathered in memory, so that the kernel is read once for all of them.
+
+    Requires: the core op set, static shapes, prepared convolutions (prepare-convolutions).
+
+        %0 = hlo.convolution(%x, %k) [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
+            : (tensor<1x14x14x256xf32>, tensor<1x1x256x64xf32>) -> tensor<1x14x14x64xf32>
+      ==>
+        %w = hlo.reshape %k : tensor<256x64xf32>
+        %0 = hlo.dot_general %x, %w, contracting_dims = [3] x [0]
+    """
+
+    def run(self, module: ir.Module) -> bool:
+        changed = [_to_dot(op) for op in operations_named(module, ("hlo.convolution",))]
+        return any(changed)
+
+
+@dataclass(frozen=True)
+class _Convolution:
+    """A convolution without padding, groups and dilation, kernel labels `..io`, result `...f`."""
+
+    window: tuple[int, ...]
+    strides: tuple[int, ...]
+    spread: tuple[int, ...]
+    input: tuple[str, ...]
+    kernel: tuple[str, ...]
+    output: tuple[str, ...]
+
+    @staticmethod
+    def of(op: ir.Operation) -> _Convolution | None:
+        attributes: dict[str, Any] = {k: decode_attribute(a) for k, a in op.attributes.items()}
+        labels: dict[str, tuple[str, ...]] = attributes["dimension_numbers"]
+        rank = len(labels["input"]) - 2
+        ones = (1,) * rank
+        groups = attributes["feature_group_count"] * attributes["batch_group_count"]
+        dilated = tuple(attributes.get("lhs_dilation") or ones) != ones
+        padded = any(p for pair in _rows(attributes.get("padding")) for p in pair)
+        turned = any(attributes.get("window_reversal") or ())
+        if groups != 1 or dilated or padded or turned or rank == 0:
+            return None
+        kernel = labels["kernel"]
+        shape = shape_of(op.operands[1])
+        window = tuple(shape[kernel.index(str(k))] for k in range(rank))
+        return _Convolution(
+            window,
+            tuple(attributes.get("window_strides") or ones),
+            tuple(attributes.get("rhs_dilation") or ones),
+            labels["input"],
+            kernel,
+            labels["output"],
+        )
+
+
+def _rows(padding: Any) -> Sequence[Sequence[int]]:
+    return padding if padding is not None else ()
+
+
+def _to_dot(op: ir.Operation) -> bool:
+    conv = _Convolution.of(op)
+    if conv is None:
+        return False
+    result = shape_of(op.results[0])
+    free = [label for label in conv.input if label != "f"]
+    spatial = [str(k) for k in range(len(conv.window))]
+    if list(conv.output) != [*free, "f"] or list(conv.kernel) != [*spatial, "i", "o"]:
+        return False
+    taps = math.prod(conv.window)
+    positions = math.prod(result[:-1])
+    features = shape_of(op.operands[1])[-2]
+    if taps == 0 or positions == 0 or features < FEWEST_FEATURES:
+        return False
+    if taps > 1 and (positions > FEW_POSITIONS or result[-1] < FEWEST_FEATURES):
+        return False
+    b = Builder.before(op)
+    patches = [_tap(b, op, conv, tap) for tap in itertools.product(*map(range, conv.window))]
+    axis = conv.input.index("f")
+    left = patches[0] if len(patches) == 1 else b.concatenate(patches, axis)
+    right = b.reshape(op.operands[1], [taps * features, result[-1]])
+    kept = {k: op.attributes[k] for k in op.attributes if k == "precision_config"}
+    value = b.dot_general(
+        left, right, contracting=([axis], [0]), element=element_of(op.results[0]), attributes=kept
+    )
+    replace(op, [value])
+    return True
+
+
+def _tap(b: Builder, op: ir.Operation, conv: _Convolution, tap: Sequence[int]) -> ir.Value:
+    """The elements of the input that one tap of the window meets."""
+    shape, result = shape_of(op.operands[0]), shape_of(op.results[0])
+    start, limit, step = [0] * len(shape), list(shape), [1] * len(shape)
+    for k, (index, stride, spread) in enumerate(zip(tap, conv.strides, conv.spread, strict=True)):
+        d = conv.input.index(str(k))
+        count = result[conv.output.index(str(k))]
+        start[d], step[d] = index * spread, stride
+        limit[d] = start[d] + (count - 1) * stride + 1
+    if start == [0] * len(shape) and limit == list(shape) and step == [1] * len(shape):
+        return op.operands[0]
+    return b.slice(op.operands[0], start, limit, step)

@@ -1,0 +1,39 @@
+// Convolutions with windows of one element are dots over all positions; those of few positions and
+// many features are dots of gathered patches.
+// RUN: hlo-opt --convolutions-to-dots %s | FileCheck %s
+
+// CHECK-LABEL: func.func @one_by_one
+// CHECK: %[[W:.*]] = hlo.reshape %arg1 : (tensor<1x1x32x64xf32>) -> tensor<32x64xf32>
+// CHECK: hlo.dot_general %arg0, %[[W]], contracting_dims = [3] x [0] : {{.*}} -> tensor<2x14x14x64xf32>
+func.func @one_by_one(%x: tensor<2x14x14x32xf32>, %k: tensor<1x1x32x64xf32>) -> tensor<2x14x14x64xf32> {
+  %0 = hlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x14x14x32xf32>, tensor<1x1x32x64xf32>) -> tensor<2x14x14x64xf32>
+  return %0 : tensor<2x14x14x64xf32>
+}
+
+// Every other element of 13 x 13: 7 x 7 positions.
+// CHECK-LABEL: func.func @strided
+// CHECK: hlo.slice %arg0 [0:2, 0:13:2, 0:13:2, 0:32]
+// CHECK: hlo.dot_general {{.*}} -> tensor<2x7x7x64xf32>
+func.func @strided(%x: tensor<2x14x14x32xf32>, %k: tensor<1x1x32x64xf32>) -> tensor<2x7x7x64xf32> {
+  %0 = hlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x14x14x32xf32>, tensor<1x1x32x64xf32>) -> tensor<2x7x7x64xf32>
+  return %0 : tensor<2x7x7x64xf32>
+}
+
+// 4 x 5 = 20 positions: 9 taps of 32 features are a depth of 288.
+// CHECK-LABEL: func.func @few_positions
+// CHECK-COUNT-9: hlo.slice %arg0
+// CHECK: %[[P:.*]] = hlo.concatenate {{.*}}dim = 3 : {{.*}} -> tensor<1x4x5x288xf32>
+// CHECK: hlo.dot_general %[[P]], {{.*}} contracting_dims = [3] x [0]
+func.func @few_positions(%x: tensor<1x6x7x32xf32>, %k: tensor<3x3x32x64xf32>) -> tensor<1x4x5x64xf32> {
+  %0 = hlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x6x7x32xf32>, tensor<3x3x32x64xf32>) -> tensor<1x4x5x64xf32>
+  return %0 : tensor<1x4x5x64xf32>
+}
+
+// Groups stay, and so do windows over many positions: 10 x 10 = 100 > 64.
+// CHECK-LABEL: func.func @stay
+// CHECK-COUNT-2: hlo.convolution
+func.func @stay(%x: tensor<1x12x12x32xf32>, %k: tensor<3x3x32x64xf32>, %g: tensor<1x1x16x64xf32>) -> (tensor<1x10x10x64xf32>, tensor<1x12x12x64xf32>) {
+  %0 = hlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x12x12x32xf32>, tensor<3x3x32x64xf32>) -> tensor<1x10x10x64xf32>
+  %1 = hlo.convolution(%x, %g) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<1x12x12x32xf32>, tensor<1x1x16x64xf32>) -> tensor<1x12x12x64xf32>
+  return %0, %1 : tensor<1x10x10x64xf32>, tensor<1x12x12x64xf32>
+}
