@@ -36,7 +36,7 @@ def exchange(barrier: str, shift: int = 33) -> str:
 
 def fails(text: str, kind: str, match: str = "", *, words: int = 64, block: int = 64,
           schedule: int = 0, grid: int = 1, shared_bytes: int = 0) -> EmulationError:  # fmt: skip
-    with pytest.raises(EmulationError, match=match) as caught:
+    with pytest.raises(EmulationError, match=match or None) as caught:
         run(text, [], [np.zeros(words, np.uint32)], block=(block, 1, 1), grid=(grid, 1, 1),
             shared_bytes=shared_bytes, device=EmulatedDevice(schedule))  # fmt: skip
     assert caught.value.kind == kind
@@ -68,6 +68,25 @@ def test_lanes_of_a_warp_need_a_barrier_too() -> None:
     )
     (found,) = run(text, [], [np.zeros(64, np.uint32)], block=(64, 1, 1))
     np.testing.assert_array_equal(found, np.arange(64) ^ 1)
+
+
+def test_a_shuffle_ends_the_reads_before_it_but_not_the_writes() -> None:
+    # Lanes read a word, shuffle, then overwrite their neighbour's: the device issues both in order.
+    text = """
+  xor.b32 %r10, %r1, 1;
+  mul.wide.u32 %rd10, %r1, 4;
+  mul.wide.u32 %rd11, %r10, 4;
+  add.s64 %rd12, %rd0, %rd10;
+  add.s64 %rd13, %rd0, %rd11;
+  ld.global.b32 %r11, [%rd12];
+  shfl.sync.bfly.b32 %r12, %r11, 2, 31, -1;
+  st.global.b32 [%rd13], %r1;"""
+    (found,) = run(kernel(text, 1), [], [np.zeros(32, np.uint32)])
+    np.testing.assert_array_equal(found, np.arange(32) ^ 1)
+    without = "\n".join(line for line in text.splitlines() if "shfl" not in line)
+    fails(kernel(without, 1), "race", "has read", words=32, block=32)
+    after = text + "\n  shfl.sync.bfly.b32 %r12, %r11, 2, 31, -1;\n  ld.global.b32 %r11, [%rd12];"
+    fails(kernel(after, 1), "race", "has written", words=32, block=32)
 
 
 def test_blocks_may_not_share_what_one_writes() -> None:
