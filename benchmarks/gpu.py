@@ -7,7 +7,7 @@
 It needs the package itself and `hlo[cuda]`; jax and torch are timed if they are installed and see
 the GPU. Every workload is one function of an array namespace, so that all run the same program;
 torch runs it eagerly and through torch.compile. A check compares with the same program compiled for
-the CPU. A time is the median of runs that end with all work done, arguments being on the GPU before.
+the CPU. A time is the median of runs that end with all work done, arguments on the GPU before.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""benchmarks/gpu.py checks its workloads on the emulated device, and says where a GPU is missing."""
+"""benchmarks/gpu.py checks its workloads on the emulated device, and says if a GPU is missing."""
 
 from __future__ import annotations
 
