@@ -1,8 +1,8 @@
 """`make bench-check`: whether figures are worse than the committed ones, docs/benchmarks.json.
 
-Times on two days or machines say little; the ratio of a peer's time to ours, measured in alternation
-in one run, says more. A ratio may fall by the tolerance and by what the times varied; exact figures
-(kernels, arena, matching results) may not get worse at all, but for a percent.
+Times on two days or machines say little; the ratio of a peer's time to ours, measured in
+alternation in one run, says more. A ratio may fall by the tolerance and by what the times varied;
+exact figures (kernels, arena, matching results) may not get worse at all, but for a percent.
 """
 
 from __future__ import annotations

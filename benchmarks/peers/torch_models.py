@@ -6,11 +6,12 @@ convolutions, batch normalisation in evaluation mode, one `Adam` step with its f
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+from torch.nn import functional
 
 Step = Callable[[], object]
 
@@ -28,14 +29,14 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
         q, k, v = (self.split(layer(x)) for layer in (self.query, self.key, self.value))
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
+        y = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
         return self.output(y.transpose(1, 2).flatten(2))
 
     def decode(self, x: Tensor, cache: Tensor, position: int, mask: Tensor) -> Tensor:
         cache[0, :, :, position] = self.split(self.key(x))[:, :, 0]
         cache[1, :, :, position] = self.split(self.value(x))[:, :, 0]
         q = self.split(self.query(x))
-        y = F.scaled_dot_product_attention(q, cache[0], cache[1], attn_mask=mask)
+        y = functional.scaled_dot_product_attention(q, cache[0], cache[1], attn_mask=mask)
         return self.output(y.transpose(1, 2).flatten(2))
 
 
@@ -50,7 +51,7 @@ class Layer(nn.Module):
         self.first, self.gelu = first, gelu
 
     def feed_forward(self, x: Tensor) -> Tensor:
-        return self.down(F.gelu(self.up(x), approximate=self.gelu))
+        return self.down(functional.gelu(self.up(x), approximate=self.gelu))
 
     def forward(self, x: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
         if self.first:
@@ -79,7 +80,7 @@ class Bert(nn.Module):
         if self.pooler is not None:
             return x, torch.tanh(self.pooler(x[:, 0]))
         weights = padding[..., None].to(x.dtype)
-        return F.normalize((x * weights).sum(1) / weights.sum(1).clamp(min=1e-9))
+        return functional.normalize((x * weights).sum(1) / weights.sum(1).clamp(min=1e-9))
 
 
 class Gpt2(nn.Module):
@@ -108,9 +109,7 @@ class Vit(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.patches = nn.Conv2d(3, 768, 16, 16)
-        self.start, self.positions = (
-            nn.Parameter(torch.randn(1, n, 768) * 0.02) for n in (1, 197)
-        )
+        self.start, self.positions = (nn.Parameter(torch.randn(1, n, 768) * 0.02) for n in (1, 197))
         self.layers = nn.ModuleList(Layer(768, 12, 3072, True, "none") for _ in range(12))
         self.norm = nn.LayerNorm(768)
 
@@ -123,8 +122,13 @@ class Vit(nn.Module):
 
 
 def convolution(
-    inputs: int, outputs: int, size: int, stride: int = 1, groups: int = 1, act: nn.Module | None = None
-) -> nn.Sequential:  # fmt: skip
+    inputs: int,
+    outputs: int,
+    size: int,
+    stride: int = 1,
+    groups: int = 1,
+    act: nn.Module | None = None,
+) -> nn.Sequential:
     layers: list[nn.Module] = [
         nn.Conv2d(inputs, outputs, size, stride, size // 2, groups=groups, bias=False),
         nn.BatchNorm2d(outputs),
@@ -138,7 +142,7 @@ class Squeeze(nn.Module):
         self.down, self.up = nn.Conv2d(channels, squeezed, 1), nn.Conv2d(squeezed, channels, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return x * torch.sigmoid(self.up(F.silu(self.down(x.mean((2, 3), keepdim=True)))))
+        return x * torch.sigmoid(self.up(functional.silu(self.down(x.mean((2, 3), keepdim=True)))))
 
 
 class InvertedResidual(nn.Module):
@@ -211,7 +215,7 @@ class Bottleneck(nn.Module):
         self.shortcut = nn.Identity() if same else convolution(inputs, outputs, 1, stride)
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.relu(self.shortcut(x) + self.layers(x))
+        return functional.relu(self.shortcut(x) + self.layers(x))
 
 
 def resnet50() -> nn.Sequential:
@@ -245,12 +249,18 @@ def attention_step(compiled: bool) -> Step:
 
     def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         heads = (x.transpose(1, 2) for x in (q, k, v))
-        return F.scaled_dot_product_attention(*heads, is_causal=True).transpose(1, 2).contiguous()
+        return (
+            functional.scaled_dot_product_attention(*heads, is_causal=True)
+            .transpose(1, 2)
+            .contiguous()
+        )
 
     return inference(attention, compiled, q, k, v)
 
 
-def bert_step(layers: int, width: int, batch: int, length: int, pooler: bool, compiled: bool) -> Step:
+def bert_step(
+    layers: int, width: int, batch: int, length: int, pooler: bool, compiled: bool
+) -> Step:
     ids = torch.randint(0, 30522, (batch, length))
     padding = torch.ones(batch, length, dtype=torch.int32)
     padding[:, length * 3 // 4 :] = 0
@@ -268,14 +278,14 @@ def decode_step(compiled: bool) -> Step:
 def mlp_train_step(compiled: bool) -> Step:
     sizes = (784, 1024, 1024, 1024)
     layers: list[nn.Module] = []
-    for inputs, outputs in zip(sizes, sizes[1:], strict=False):
+    for inputs, outputs in itertools.pairwise(sizes):
         layers += [nn.Linear(inputs, outputs), nn.ReLU()]
     model = nn.Sequential(*layers, nn.Linear(1024, 10))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
     x, y = torch.rand(256, 784), torch.randint(0, 10, (256,))
 
     def loss_of(x: Tensor, y: Tensor) -> Tensor:
-        return F.cross_entropy(model(x), y)
+        return functional.cross_entropy(model(x), y)
 
     function = torch.compile(loss_of) if compiled else loss_of
 

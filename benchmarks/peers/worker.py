@@ -70,7 +70,7 @@ def main() -> int:
     try:
         step = make_step(peer, name, int(threads), files)
         step()
-    except Exception as error:  # noqa: BLE001 - whatever stops a peer is its line in the table
+    except Exception as error:
         first = str(error).strip().splitlines()[:1] or [""]
         print(json.dumps({"error": f"{type(error).__name__}: {first[0]}"[:200]}), file=answers)
         return 1
