@@ -42,6 +42,7 @@ class Knobs:
         dump_dir: write the program after each phase into a folder of its name in this folder.
         verify_each: run the verifier after every pass of `hlo.compile`.
         timing: print the seconds of each stage of every compilation on standard error.
+        traceback: print the traceback of internal errors in the command-line tools.
         cache: keep compiled programs on disk and use those that are there.
         cache_dir: the folder of the compilation cache; by default `hlo` in the user's cache folder.
         cache_limit_mb: what the compilation cache may take of the disk, in units of 1e6 bytes.
@@ -51,6 +52,7 @@ class Knobs:
     dump_dir: Path | None = None
     verify_each: bool = False
     timing: bool = False
+    traceback: bool = False
     cache: bool = True
     cache_dir: Path | None = None
     cache_limit_mb: int = 4096

@@ -179,10 +179,11 @@ def test_truncated_bytecode(form: str, part: float) -> None:
     assert_clear_error(isolated(compiles, data[: int(len(data) * part)]))
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("seed", range(12))
-def test_damaged_bytecode(seed: int) -> None:
+def test_damaged_bytecode(seed: int, form: str) -> None:
     rng = np.random.default_rng(seed)
-    data = bytearray(own_bytecode())
+    data = bytearray(FORMS[form]())
     for at in rng.integers(4, len(data), 3):
         data[at] = rng.integers(256)
     outcome = isolated(compiles, bytes(data))

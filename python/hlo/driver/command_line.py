@@ -1,21 +1,26 @@
 """What the command-line tools share: reading, writing, and how errors end a run.
 
 Exit status: 0 for success, 1 when a program is at fault or results differ, 2 for a mistake on the
-    command line.
+command line, 3 for an error of the compiler's own.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shlex
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from hlo import ir
+from hlo import ir, knobs
 from hlo.diagnostics import CompileError
+from hlo.driver.internal_error import op_of, summary_of
 
 EXIT_FAILURE = 1
 EXIT_USAGE = 2
+EXIT_INTERNAL = 3
 _EXIT_INTERRUPTED = 130
 
 
@@ -78,4 +83,22 @@ def run_tool(tool: str, body: Callable[[], int]) -> int:
         return EXIT_FAILURE
     except KeyboardInterrupt:
         return _EXIT_INTERRUPTED
+    except Exception as error:
+        return _internal_error(tool, error)
     return status
+
+
+def _internal_error(tool: str, error: Exception) -> int:
+    sys.stderr.write(f"{tool}: {summary_of(error)}\n")
+    sys.stderr.flush()
+    # Said first: an op that is gone by now could end the process.
+    with contextlib.suppress(Exception):
+        if op := op_of(error):
+            sys.stderr.write(f"  at {op}\n")
+    if knobs.current().traceback:
+        traceback.print_exception(error)
+    sys.stderr.write(
+        f"This is a bug in hlo: please report it with the program and `{shlex.join(sys.argv)}`. "
+        "HLO_TRACEBACK=1 prints the whole traceback.\n"
+    )
+    return EXIT_INTERNAL

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from hlo import ir
+from hlo.driver.internal_error import stage_of_errors
 from hlo.driver.memory_budget import PlannedProgram, plan, plan_within
 from hlo.driver.module_copy import copy_of
 from hlo.driver.pass_pipeline import run_pass
@@ -30,7 +31,8 @@ class Stopwatch:
     @contextmanager
     def stage(self, name: str) -> Generator[None]:
         start = time.perf_counter()
-        yield
+        with stage_of_errors(name):
+            yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
 

@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from hlo import ir
 from hlo.diagnostics import CompileError, VerificationError
+from hlo.driver.internal_error import stage_of_errors
 from hlo.passes.base import Pass
 from hlo.passes.registry import find_pass
 from hlo.passes.upstream import UpstreamPass, nested_pipeline
@@ -113,7 +114,8 @@ def run_pipeline(
             watch.before(position, element, module)
         text_before = str(module) if watch.check_changed else ""
         start = time.perf_counter()
-        changed = run_pass(element, module)
+        with stage_of_errors(element.name):
+            changed = run_pass(element, module)
         timings.append(PassTiming(element.name, time.perf_counter() - start, changed))
         where = f"pass {element.name!r} (number {position + 1} of the pipeline)"
         if watch.verify_each and changed:

@@ -10,6 +10,7 @@ from typing import Any
 from hlo import ir
 from hlo.diagnostics import ParseError
 from hlo.importers import dialect_prefix, jaxlib_bridge
+from hlo.importers.bytecode_guard import check_readable
 from hlo.importers.stablehlo import import_stablehlo
 
 _BYTECODE_MAGIC = b"ML\xefR"
@@ -90,7 +91,13 @@ def _load_bytes(data: bytes, context: ir.Context | None, source_name: str) -> ir
         _FOREIGN_DIALECT.search(data) is not None and _OWN_DIALECT.search(data) is None
     )
     if foreign:
+        check_readable(
+            lambda: jaxlib_bridge.parse(data, source_name, jaxlib_bridge.make_context()),
+            len(data),
+            source_name,
+        )
         return import_stablehlo(data, context=context, source_name=source_name)
+    check_readable(lambda: ir.parse_module(data), len(data), source_name)
     return ir.parse_module(data, context, source_name)
 
 

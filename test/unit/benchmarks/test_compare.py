@@ -33,6 +33,7 @@ REPORT: dict[str, Any] = {
         "compile_s": 0.2,
         "kernels": 9,
         "temp_bytes": 10,
+        "peak_bytes": 1010,
     },
     "others": {"torch": {"run_ms": 3.0, "spread": 0.0, "compile_s": 1.0}},
     "absent": {"iree": "ended with status 1", "torch.compile": outside_peers.NO_PYTHON},
@@ -42,6 +43,9 @@ REPORT: dict[str, Any] = {
     "max_rel_err": 0.0,
     "kernels": 3,
     "arena_bytes": 1000,
+    "argument_bytes": 16,
+    "result_bytes": 16,
+    "alias_bytes": 0,
 }
 QUIET = {"text": "a machine", "load": 0.1, "processors": 2}
 

@@ -21,7 +21,16 @@ FORMAT = 1
 _MEGABYTE = 1_000_000
 # Knobs that change what is reported or where, not what is compiled; `Options` carries threads.
 _NEUTRAL_KNOBS = frozenset(
-    {"cache", "cache_dir", "cache_limit_mb", "dump_dir", "threads", "timing", "verify_each"}
+    {
+        "cache",
+        "cache_dir",
+        "cache_limit_mb",
+        "dump_dir",
+        "threads",
+        "timing",
+        "traceback",
+        "verify_each",
+    }
 )
 
 
