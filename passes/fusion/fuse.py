@@ -38,6 +38,7 @@ class Fuse(Pass):
 
     max_ops: int = MAX_OPS
     attention: bool = True  # whether the target has a kernel for it
+    epilogues: bool = False  # whether all its kernels of dots take in what follows them
 
     def run(self, module: ir.Module) -> bool:
         changed = False
@@ -53,7 +54,7 @@ class Fuse(Pass):
         edges: list[Edge] = []
 
         def visit(region: Region) -> None:
-            fusion = BlockFusion(region.nodes, region.results, self.max_ops, self.attention)
+            fusion = self._fusion_of(region)
             fusion.run()
             edges.extend(fusion.all_edges())
             for node in region.nodes:
@@ -66,13 +67,18 @@ class Fuse(Pass):
                 visit(region_of(op.operation.regions[0].blocks[0]))
         return edges
 
+    def _fusion_of(self, region: Region) -> BlockFusion:
+        return BlockFusion(
+            region.nodes, region.results, self.max_ops, self.attention, self.epilogues
+        )
+
     def _block(self, block: ir.Block, region: Region) -> bool:
         changed = False
         for node in region.nodes:
             if node.name in ("while", "if", "case"):
                 for ir_region, inner in zip(node.source.regions, node.regions, strict=True):
                     changed |= self._block(ir_region.blocks[0], inner)
-        fusion = BlockFusion(region.nodes, region.results, self.max_ops, self.attention)
+        fusion = self._fusion_of(region)
         groups = [g for g in fusion.run() if _is_worth_a_kernel(g)]
         doomed: dict[Node, None] = {}
         for group in groups:

@@ -116,6 +116,7 @@ class BlockFusion:
         results: Sequence[Tensor],
         max_ops: int = MAX_OPS,
         attention: bool = True,
+        epilogues: bool = False,
     ) -> None:
         self.nodes = list(nodes)
         self.position = {node: i for i, node in enumerate(self.nodes)}
@@ -125,7 +126,7 @@ class BlockFusion:
                 for tensor in free_tensors(region):
                     self.readers.setdefault(tensor, []).append(node)
         self.leaves = set(results)
-        self.max_ops, self.attention = max_ops, attention
+        self.max_ops, self.attention, self.epilogues = max_ops, attention, epilogues
         # The groups that hold each op: one, but several for ops that are free to repeat.
         self.groups: dict[Node, list[Group]] = {}
         self.edges: list[Edge] = []
@@ -354,10 +355,9 @@ class BlockFusion:
             return "it reads the buffer that is updated in place"
         return None
 
-    @staticmethod
-    def _judge_contraction(node: Node, group: Group) -> FusionDecision:
+    def _judge_contraction(self, node: Node, group: Group) -> FusionDecision:
         """A contraction takes in what follows it element by element."""
-        if not takes_elementwise(node):
+        if not self.epilogues and not takes_elementwise(node):
             return FusionDecision.no("it is computed by a library or by plain loops")
         if any(n.name in CONTRACTIONS for n in group.nodes):
             return FusionDecision.no("the kernel already holds a contraction")
