@@ -263,7 +263,7 @@ const Range *Memory::find(uint64_t address) {
 }
 
 char *Memory::global(uint64_t address, uint32_t bytes, Access access, const Actor &actor, const char *written) {
-  if (address % bytes)
+  if (address & (bytes - 1)) // sizes are powers of two
     throw Fault("alignment", std::string(verb(access)) + " " + std::to_string(bytes) +
                                  " bytes of global memory at an address that is no multiple of it");
   const Range *range = find(address);
@@ -293,7 +293,7 @@ char *Memory::global(uint64_t address, uint32_t bytes, Access access, const Acto
 }
 
 char *Memory::sharedWithoutNote(uint64_t address, uint32_t bytes) {
-  if (address % bytes)
+  if (address & (bytes - 1)) // sizes are powers of two
     throw Fault("alignment", "accesses " + std::to_string(bytes) +
                                  " bytes of shared memory at an address that is no multiple of it");
   const uint64_t offset = address - SharedBase;

@@ -20,10 +20,10 @@ char *access(Warp &warp, uint32_t space, uint64_t address, uint32_t bytes, Acces
     return memory.shared(address, bytes, kind, actor, written);
   if (space == Local) {
     const uint64_t size = static_cast<uint64_t>(warp.block->program->localBytes);
-    if (address % bytes || address + bytes > size)
-      throw Fault(address % bytes ? "alignment" : "bounds", "accesses " + std::to_string(bytes) +
-                                                                " bytes of local memory at " + std::to_string(address) +
-                                                                " of " + std::to_string(size));
+    if ((address & (bytes - 1)) || address + bytes > size)
+      throw Fault(address & (bytes - 1) ? "alignment" : "bounds",
+                  "accesses " + std::to_string(bytes) + " bytes of local memory at " + std::to_string(address) +
+                      " of " + std::to_string(size));
     return warp.local.data() + size * actor.lane + address;
   }
   if (address + bytes > warp.block->parameterBytes)
@@ -33,25 +33,55 @@ char *access(Warp &warp, uint32_t space, uint64_t address, uint32_t bytes, Acces
 
 namespace {
 
+template <typename T> uint64_t widened(const char *from, bool isSigned) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return isSigned ? static_cast<uint64_t>(static_cast<int64_t>(static_cast<std::make_signed_t<T>>(value))) : value;
+}
+
+/// Of fixed sizes: a copy of a size that is not known would be read back wider than it was written, and stall.
+uint64_t readElement(const char *from, uint32_t bytes, bool isSigned) {
+  switch (bytes) {
+  case 1:
+    return widened<uint8_t>(from, isSigned);
+  case 2:
+    return widened<uint16_t>(from, isSigned);
+  case 4:
+    return widened<uint32_t>(from, isSigned);
+  default:
+    return widened<uint64_t>(from, false);
+  }
+}
+
+void writeElement(char *to, uint32_t bytes, uint64_t value) {
+  switch (bytes) {
+  case 1:
+    *to = static_cast<char>(value);
+    break;
+  case 2:
+    std::memcpy(to, &value, 2);
+    break;
+  case 4:
+    std::memcpy(to, &value, 4);
+    break;
+  default:
+    std::memcpy(to, &value, 8);
+  }
+}
+
 /// Operands: the address, then a register for each element; one of width -1 is not wanted.
 void load(Warp &warp, const Instruction &i, Mask active) {
   const Detail detail = detailOf(i);
   const int count = i.operandCount - 1;
-  const uint32_t bytes = detail.bytes * count;
-  const Access kind = Access::Read;
+  const uint32_t size = detail.bytes, bytes = size * count;
   uint64_t value[8][Lanes];
   Actor actor = warp.actor(0, i.line);
   located(warp, i, active, [&](int lane) {
     actor.lane = static_cast<uint16_t>(lane);
-    const char *from =
-        access(warp, detail.space, laneAddress(warp, i.operands[0], i.immediate, lane), bytes, kind, actor);
-    for (int k = 0; k < count; ++k) {
-      uint64_t raw = 0;
-      std::memcpy(&raw, from + k * detail.bytes, detail.bytes);
-      if (detail.isSigned && detail.bytes < 8)
-        raw = static_cast<uint64_t>(static_cast<int64_t>(raw << (64 - 8 * detail.bytes)) >> (64 - 8 * detail.bytes));
-      value[k][lane] = raw;
-    }
+    const uint64_t address = laneAddress(warp, i.operands[0], i.immediate, lane);
+    const char *from = access(warp, detail.space, address, bytes, Access::Read, actor);
+    for (int k = 0; k < count; ++k)
+      value[k][lane] = readElement(from + k * size, size, detail.isSigned);
   });
   for (int k = 0; k < count; ++k)
     if (i.operands[k + 1].width > 0)
@@ -61,8 +91,7 @@ void load(Warp &warp, const Instruction &i, Mask active) {
 void store(Warp &warp, const Instruction &i, Mask active) {
   const Detail detail = detailOf(i);
   const int count = i.operandCount - 1;
-  const uint32_t bytes = detail.bytes * count;
-  const Access kind = Access::Write;
+  const uint32_t size = detail.bytes, bytes = size * count;
   uint64_t value[8][Lanes];
   for (int k = 0; k < count; ++k)
     loadRaw(warp, i.operands[k + 1], value[k]);
@@ -70,11 +99,12 @@ void store(Warp &warp, const Instruction &i, Mask active) {
   located(warp, i, active, [&](int lane) {
     char data[64];
     for (int k = 0; k < count; ++k)
-      std::memcpy(data + k * detail.bytes, &value[k][lane], detail.bytes);
+      writeElement(data + k * size, size, value[k][lane]);
     actor.lane = static_cast<uint16_t>(lane);
-    char *to =
-        access(warp, detail.space, laneAddress(warp, i.operands[0], i.immediate, lane), bytes, kind, actor, data);
-    std::memcpy(to, data, bytes);
+    const uint64_t address = laneAddress(warp, i.operands[0], i.immediate, lane);
+    char *to = access(warp, detail.space, address, bytes, Access::Write, actor, data);
+    for (int k = 0; k < count; ++k)
+      writeElement(to + k * size, size, value[k][lane]);
   });
 }
 
