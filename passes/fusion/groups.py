@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from hlo.passes.fusion.attention import KIND as ATTENTION
 from hlo.passes.fusion.attention import Attention, find_attention
+from hlo.passes.cost.kernel_cost import bytes_of
 from hlo.passes.fusion.op_traits import (
     CONTRACTIONS,
     ELEMENTWISE,
@@ -34,6 +35,7 @@ MAX_OPS = 200  # beyond this a kernel compiles slowly and spills registers
 # chain of such ops would be computed exponentially often. Moving elements again costs little.
 MAX_PLACES = 4
 MAX_PLACES_OF_MOVEMENT = 32
+MAX_COPIES = 8  # ops of a kernel that others compute too: more would cost more than what they read
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Group:
         more_roots: other ops whose results leave the kernel, each computed at the root's elements.
         repeated: tensors read more than once for each element computed: expensive producers stay
             out.
+        copies: how many of the ops other kernels compute too.
         places: for each op the index maps it is computed at, as numbers; the root's is 0.
         kind: of the kernel, where a pattern chose the ops: nothing else joins then.
     """
@@ -73,6 +76,7 @@ class Group:
     nodes: set[Node] = field(default_factory=set[Node])
     more_roots: list[Node] = field(default_factory=list[Node])
     repeated: set[Tensor] = field(default_factory=set[Tensor])
+    copies: int = 0
     places: dict[Node, frozenset[int]] = field(default_factory=dict[Node, frozenset[int]])
     kind: str | None = None
     _numbers: dict[tuple[Node, int, int], int] = field(
@@ -247,6 +251,12 @@ class BlockFusion:
             return joined, outside or bool(unfused) or len(joined) < len(groups) or not readers
         if not readers:
             return [], True
+        if not (outside or unfused) and self._is_cheaper_twice(node, groups):
+            for group, inside in groups.items():
+                yes = FusionDecision.yes("computing it again moves fewer bytes than storing it")
+                self._decide(node, inside[0], yes)
+                group.copies += 1
+            return list(groups), False
         if outside or unfused or len(groups) > 1:
             reason = self._why_in_memory(outside, unfused)
             if (shared := self._as_another_root(node, groups, unfused)) is None:
@@ -259,6 +269,33 @@ class BlockFusion:
         ((group, inside),) = groups.items()
         fused = self._decide(node, inside[0], self._judge(node, group, inside))
         return ([group], False) if fused else ([], True)
+
+    def _is_cheaper_twice(self, node: Node, groups: dict[Group, list[Node]]) -> bool:
+        """Whether each of several kernels should compute an op rather than one store it."""
+        if len(groups) < 2 or node.name not in ELEMENTWISE or node.name in EXPENSIVE:
+            return False
+        if any(group.copies >= MAX_COPIES for group in groups):
+            return False
+        size = bytes_of(node.results[0])
+        amounts = {operand: _bytes_behind(operand) for operand in node.operands}
+        large = [operand for operand, amount in amounts.items() if 8 * amount > size]
+        # Of two large operands both would have to be kept where one result does.
+        if len(large) > 1 or not all(self._is_in_memory(operand) for operand in large):
+            return False
+        taken = amounts.values()
+        count = len(groups)
+        if count * sum(taken) >= sum(taken) + count * size:
+            return False
+        return all(self._judge(node, group, inside) for group, inside in groups.items())
+
+    def _is_in_memory(self, tensor: Tensor) -> bool:
+        """Whether a value is stored whatever becomes of one of its readers."""
+        producer = tensor.producer
+        if producer is None or not is_fusible(producer) or tensor in self.leaves:
+            return True
+        if producer.name == "reshape":
+            return self._is_in_memory(producer.operands[0])
+        return len(self.readers.get(tensor, ())) > 1 and producer.name not in MOVEMENT
 
     def _is_closed_to(self, node: Node, reader: Node) -> bool:
         """Whether a kernel that a pattern chose reads an op's result from memory."""
@@ -408,6 +445,14 @@ class BlockFusion:
             if size not in (root.size, root.size // max(extents[-1], 1)):
                 return FusionDecision.no("the reduction would be computed again for every element")
         return FusionDecision.yes("the reduction is computed once for each row of the kernel")
+
+
+def _bytes_behind(tensor: Tensor) -> int:
+    """Bytes that a kernel reads to have a tensor, what is made again in every kernel left out."""
+    producer = tensor.producer
+    if producer is None or not is_free_to_repeat(producer):
+        return bytes_of(tensor)
+    return min(bytes_of(tensor), sum(_bytes_behind(operand) for operand in producer.operands))
 
 
 def _initial_values(fold: Node) -> tuple[Tensor, ...]:

@@ -1,0 +1,43 @@
+// A cheap op of one large argument is computed by both kernels that read it: 2 x 1 MiB read instead of 1 read, 1 written,
+// 1 read. One that costs much, and one of two large arguments are stored.
+// RUN: hlo-opt --explain-fusion %s | FileCheck %s
+// RUN: hlo-opt --fuse %s | FileCheck %s --check-prefix=FUSED
+
+// CHECK-COUNT-2: subtract {{.*}} -> {{multiply|transpose}} {{.*}}: fused because computing it again moves fewer bytes than storing it
+module {
+  func.func public @main(%x: tensor<512x512xf32>, %m: tensor<512xf32>) -> (tensor<512xf32>, tensor<512x512xf32>) {
+    %c = hlo.constant dense<0.0> : tensor<f32>
+    %w = hlo.broadcast_in_dim %m, dims = [1] : (tensor<512xf32>) -> tensor<512x512xf32>
+    %0 = hlo.subtract %x, %w : tensor<512x512xf32>
+    %1 = hlo.multiply %0, %0 : tensor<512x512xf32>
+    %2 = hlo.reduce(%1 init: %c) applies hlo.add across dimensions = [1] : (tensor<512x512xf32>, tensor<f32>) -> tensor<512xf32>
+    %3 = hlo.transpose %0, dims = [1, 0] : (tensor<512x512xf32>) -> tensor<512x512xf32>
+    return %2, %3 : tensor<512xf32>, tensor<512x512xf32>
+  }
+  // FUSED-LABEL: func.func private @dear
+  // FUSED: hlo.exponential
+  // FUSED: "hlo.fusion"
+  // FUSED-NOT: hlo.exponential
+  // FUSED: return
+  func.func private @dear(%x: tensor<512x512xf32>) -> (tensor<512xf32>, tensor<512x512xf32>) {
+    %c = hlo.constant dense<0.0> : tensor<f32>
+    %0 = hlo.exponential %x : tensor<512x512xf32>
+    %1 = hlo.multiply %0, %0 : tensor<512x512xf32>
+    %2 = hlo.reduce(%1 init: %c) applies hlo.add across dimensions = [1] : (tensor<512x512xf32>, tensor<f32>) -> tensor<512xf32>
+    %3 = hlo.transpose %0, dims = [1, 0] : (tensor<512x512xf32>) -> tensor<512x512xf32>
+    return %2, %3 : tensor<512xf32>, tensor<512x512xf32>
+  }
+  // FUSED-LABEL: func.func private @two
+  // FUSED: hlo.subtract
+  // FUSED: "hlo.fusion"
+  // FUSED-NOT: hlo.subtract
+  // FUSED: return
+  func.func private @two(%x: tensor<512x512xf32>, %y: tensor<512x512xf32>) -> (tensor<512xf32>, tensor<512x512xf32>) {
+    %c = hlo.constant dense<0.0> : tensor<f32>
+    %0 = hlo.subtract %x, %y : tensor<512x512xf32>
+    %1 = hlo.multiply %0, %0 : tensor<512x512xf32>
+    %2 = hlo.reduce(%1 init: %c) applies hlo.add across dimensions = [1] : (tensor<512x512xf32>, tensor<f32>) -> tensor<512xf32>
+    %3 = hlo.transpose %0, dims = [1, 0] : (tensor<512x512xf32>) -> tensor<512x512xf32>
+    return %2, %3 : tensor<512xf32>, tensor<512x512xf32>
+  }
+}
