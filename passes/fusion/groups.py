@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from hlo.passes.cost.kernel_cost import bytes_of
 from hlo.passes.fusion.attention import KIND as ATTENTION
 from hlo.passes.fusion.attention import Attention, find_attention
-from hlo.passes.cost.kernel_cost import bytes_of
 from hlo.passes.fusion.op_traits import (
     CONTRACTIONS,
     ELEMENTWISE,
