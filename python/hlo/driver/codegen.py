@@ -24,6 +24,8 @@ MODULE_CHARACTERS = 40_000
 # A context keeps every type and attribute it has seen: bounded by the text of its modules.
 _CONTEXT_CHARACTERS = 2_000_000
 _OPTIONS = runtime.CodegenOptions(verify=False)
+# An entry without loops runs once, each line of it: making it well costs more than it saves.
+_ONCE = runtime.CodegenOptions(passes="", level=0, verify=False)
 
 
 def objects_of(host: HostProgram, placed: ir.Module) -> list[bytes]:
@@ -37,13 +39,14 @@ def objects_of(host: HostProgram, placed: ir.Module) -> list[bytes]:
         together = program_text(entry, host.kernels)
         if together is not None:
             return [_object(together, KERNEL_PIPELINE)]
-    jobs = [(entry, HOST_PIPELINE)]
+    once = "scf.while" not in entry
+    jobs = [(entry, HOST_PIPELINE, _ONCE if once else _OPTIONS)]
     for names in balanced({name: len(kernel.text) for name, kernel in host.kernels.items()}):
         text = kernels_text({name: host.kernels[name] for name in names}, merged=True)
-        jobs.append((text, KERNEL_PIPELINE))
+        jobs.append((text, KERNEL_PIPELINE, _OPTIONS))
     # The longest first: then the threads end at about the same time.
     jobs.sort(key=lambda job: -len(job[0]))
-    if sum(len(text) for text, _ in jobs) < 2 * MODULE_CHARACTERS:
+    if sum(len(text) for text, *_ in jobs) < 2 * MODULE_CHARACTERS:
         return [_object(*job) for job in jobs]
     with ThreadPoolExecutor(runtime.hardware_threads()) as pool:
         return list(pool.map(lambda job: _object(*job), jobs))
@@ -65,9 +68,9 @@ def balanced(sizes: dict[str, int], most: int = MODULE_CHARACTERS) -> list[list[
     return [group for group in groups if group]
 
 
-def _object(text: str, pipeline: str) -> bytes:
+def _object(text: str, pipeline: str, options: runtime.CodegenOptions = _OPTIONS) -> bytes:
     with _lowering_context(len(text)) as context:
-        return runtime.compile_to_object(lower(text, pipeline, context), _OPTIONS)
+        return runtime.compile_to_object(lower(text, pipeline, context), options)
 
 
 _spare: list[tuple[ir.Context, int]] = []

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import hlo
+from hlo.driver import codegen
 from hlo.driver.codegen import balanced
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 from hlo.passes.lower_to_llvm.modules import kernels_text, program_text
@@ -64,6 +67,31 @@ def test_groups_are_balanced_and_complete() -> None:
     assert totals == [50, 50, 200]  # 300 in all: 3 groups, and 200 is one kernel
     assert balanced({}) == []
     assert balanced({"a": 1}) == [["a"]]
+
+
+@pytest.mark.parametrize(("loop", "level"), [(False, 0), (True, 2)])
+def test_only_entries_with_loops_are_optimised(
+    loop: bool, level: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels: list[int] = []
+    real = codegen.runtime.compile_to_object
+
+    def noted(module: Any, options: Any) -> bytes:
+        if "@hlo_main" in str(module):
+            levels.append(options.level)
+        return real(module, options)
+
+    def step(x: Any) -> Any:
+        for i in range(12):  # too much for one module
+            x = hlo.numpy.cumsum(hlo.numpy.sin(x) * 0.5)[::-1] + i
+        return x
+
+    def program(x: Any) -> Any:
+        return hlo.lax.fori_loop(0, 3, lambda _, x: step(x), x) if loop else step(x)
+
+    monkeypatch.setattr(codegen.runtime, "compile_to_object", noted)
+    hlo.jit(program)(np.ones(9, np.float32))
+    assert levels == [level]
 
 
 def test_programs_on_both_sides_of_the_limits_run() -> None:
