@@ -267,6 +267,8 @@ def _row_in_registers(
             offset = base + Affine.variable(chunk.start)
             written.add(offset)
             computed.append([em.element(r, Position.of_offset(offset)) for r in region.results])
+    if any(chunk.exists is not None for chunk in chunks):
+        _end_reading(em)
     for chunk, values in zip(chunks, computed, strict=True):
         with ExitStack() as stack:
             if chunk.exists is not None:
@@ -274,6 +276,15 @@ def _row_in_registers(
             stack.enter_context(em.vector(chunk.start, lanes))
             for value, buffer in zip(values, outputs, strict=True):
                 em.store(value, buffer, base + Affine.variable(chunk.start))
+
+
+def _end_reading(em: ThreadEmitter) -> None:
+    """Ends what threads read of elements that others store: a result may lie in an input."""
+    assert em.group is not None
+    if em.group.threads <= WARP:
+        em.b.warp_barrier()
+    else:
+        em.b.barrier()
 
 
 def _row_in_loop(

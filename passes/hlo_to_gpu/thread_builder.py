@@ -67,6 +67,11 @@ class ThreadBuilder(Builder):
         """Waits for the block, and makes its writes to memory seen by all of it."""
         self.effect("nvvm.barrier0")
 
+    def warp_barrier(self) -> None:
+        """Waits for the warp, and makes its accesses to memory come before later ones."""
+        with self.width(0):
+            self.effect(f"nvvm.bar.warp.sync {self.constant(-1, 'i32')} : i32")
+
     # -- warps -------------------------------------------------------------------------------------
     def shuffle_xor(self, name: str, scalar: str, distance: int) -> str:
         """The value of the lane whose number differs by xor `distance`; all 32 lanes must run."""

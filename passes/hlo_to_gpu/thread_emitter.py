@@ -318,6 +318,7 @@ class ThreadEmitter(Emitter):
         assert group is not None
         current = self._butterfly(work, values, min(group.threads, WARP))
         if group.threads <= WARP:
+            b.warp_barrier()  # what was read may be overwritten from here on
             return current
         warps = group.threads // WARP
         with b.width(0):

@@ -1,0 +1,237 @@
+"""Every kind of GPU kernel, run on the emulated device, against the reference evaluator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import hlo
+from hlo import ir
+from hlo.diagnostics import UnsupportedError
+from hlo.driver.gpu_compile import GpuCompiled
+from hlo.reference.evaluate import evaluate
+
+Array = np.ndarray[Any, Any]
+
+
+def check(text: str, *arguments: Array, ulps: float = 0) -> None:
+    """The device gives what the evaluator gives, warps in order and backwards.
+
+    Args:
+        ulps: units in the last place of the largest element that floats may be off.
+    """
+    program = hlo.compile(text, target="nvptx:sm_80")
+    assert isinstance(program, GpuCompiled)
+    expected = evaluate(ir.parse_module(text), [a.copy() for a in arguments])
+    for schedule in (0, 1):
+        found = program.emulated(schedule)(*arguments)
+        for want, got in zip(expected, found, strict=True):
+            wide = np.complex128 if want.dtype.kind == "c" else np.float64
+            w, g = np.asarray(want).astype(wide), got.astype(wide)
+            scale = 0.0
+            if ulps:
+                scale = ulps * float(ml_dtypes.finfo(want.dtype).eps) * np.abs(w).max(initial=0.0)
+            np.testing.assert_allclose(g, w, rtol=0, atol=scale)
+
+
+def sample(shape: tuple[int, ...], kind: str = "f32", seed: int = 0) -> Array:
+    """Small numbers of a type."""
+    numbers = np.random.default_rng([seed, *shape]).integers(-16, 17, shape)
+    return (numbers if kind.startswith("i") else numbers / 8).astype(ir.types.to_dtype(kind))
+
+
+def reducer(op: str, kind: str = "f32") -> str:
+    scalar = f"tensor<{kind}>"
+    return (
+        f'({{^bb0(%p: {scalar}, %q: {scalar}): %s = "hlo.{op}"(%p, %q) : ({scalar}, {scalar}) -> '
+        f'{scalar} "hlo.return"(%s) : ({scalar}) -> ()}})'
+    )
+
+
+def reduction(rows: int, columns: int, dimension: int, op: str, kind: str) -> str:
+    left = rows if dimension else columns
+    zero = "0" if kind.startswith("i") else "0.0"
+    return f"""
+func.func @main(%x: tensor<{rows}x{columns}x{kind}>) -> tensor<{left}x{kind}> {{
+  %z = "hlo.constant"() {{value = dense<{zero}> : tensor<{kind}>}} : () -> tensor<{kind}>
+  %0 = "hlo.reduce"(%x, %z) {reducer(op, kind)} {{dimensions = array<i64: {dimension}>}}
+    : (tensor<{rows}x{columns}x{kind}>, tensor<{kind}>) -> tensor<{left}x{kind}>
+  return %0 : tensor<{left}x{kind}>
+}}"""
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64", "i8", "i64", "bf16"])
+@pytest.mark.parametrize(("rows", "columns"), [(3, 33), (2, 1500), (40, 128)])
+@pytest.mark.parametrize("dimension", [0, 1])
+def test_reductions(rows: int, columns: int, dimension: int, kind: str) -> None:
+    text = reduction(rows, columns, dimension, "add", kind)
+    check(text, sample((rows, columns), kind), ulps=0 if kind[0] == "i" else 4)
+
+
+@pytest.mark.parametrize("op", ["maximum", "minimum", "multiply"])
+def test_reducers(op: str) -> None:
+    check(reduction(3, 700, 1, op, "f32"), sample((3, 700)), ulps=4)
+
+
+@pytest.mark.parametrize("columns", [1024, 1000, 77, 20000])
+def test_rows_are_overwritten_after_they_are_read(columns: int) -> None:
+    # The sum is of all of a row, whose memory the result takes over.
+    kind = f"tensor<3x{columns}xf32>"
+    text = f"""
+func.func @main(%x: {kind}) -> {kind} {{
+  %z = "hlo.constant"() {{value = dense<0.0> : tensor<f32>}} : () -> tensor<f32>
+  %y = "hlo.sine"(%x) : ({kind}) -> {kind}
+  %w = "hlo.optimization_barrier"(%y) : ({kind}) -> {kind}
+  %s = "hlo.reduce"(%w, %z) {reducer("add")} {{dimensions = array<i64: 1>}}
+    : ({kind}, tensor<f32>) -> tensor<3xf32>
+  %t = "hlo.broadcast_in_dim"(%s) {{broadcast_dimensions = array<i64: 0>}}
+    : (tensor<3xf32>) -> {kind}
+  %0 = "hlo.subtract"(%w, %t) : ({kind}, {kind}) -> {kind}
+  return %0 : {kind}
+}}"""
+    check(text, sample((3, columns)), ulps=16)
+
+
+def matrix_product(m: int, k: int, n: int, kind: str, left: int, right: int) -> str:
+    a = f"tensor<{m}x{k}x{kind}>" if left else f"tensor<{k}x{m}x{kind}>"
+    b = f"tensor<{n}x{k}x{kind}>" if right else f"tensor<{k}x{n}x{kind}>"
+    result = f"tensor<{m}x{n}x{kind}>"
+    return f"""
+func.func @main(%a: {a}, %b: {b}, %c: {result}) -> {result} {{
+  %0 = "hlo.dot_general"(%a, %b) {{dot_dimension_numbers = #hlo.dot<
+    lhs_contracting_dimensions = [{left}], rhs_contracting_dimensions = [{right}]>}}
+    : ({a}, {b}) -> {result}
+  %1 = "hlo.add"(%0, %c) : ({result}, {result}) -> {result}
+  return %1 : {result}
+}}"""
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64", "i32", "f16", "bf16"])
+@pytest.mark.parametrize(("left", "right"), [(1, 0), (0, 0), (1, 1)])
+def test_matrix_products(kind: str, left: int, right: int) -> None:
+    # Neither 70 nor 90 is a multiple of a tile's side, nor 41 of its depth.
+    m, k, n = 70, 41, 90
+    a = sample((m, k) if left else (k, m), kind)
+    b = sample((n, k) if right else (k, n), kind, 1)
+    text = matrix_product(m, k, n, kind, left, right)
+    check(text, a, b, sample((m, n), kind, 2), ulps=0 if kind[0] == "i" else 8)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16"])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_convolutions(kind: str, groups: int) -> None:
+    # 9 + 2 padded - 3 is 8 steps of 1: 9 places; 16 features in, 24 out.
+    source, taps = f"tensor<2x9x7x16x{kind}>", f"tensor<3x3x{16 // groups}x24x{kind}>"
+    text = f"""
+func.func @main(%x: {source}, %w: {taps}) -> tensor<2x9x7x24x{kind}> {{
+  %0 = "hlo.convolution"(%x, %w) {{
+    batch_group_count = 1 : i64, feature_group_count = {groups} : i64,
+    dimension_numbers = #hlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>,
+    padding = dense<1> : tensor<2x2xi64>, window_strides = array<i64: 1, 1>}}
+    : ({source}, {taps}) -> tensor<2x9x7x24x{kind}>
+  return %0 : tensor<2x9x7x24x{kind}>
+}}"""
+    w = sample((3, 3, 16 // groups, 24), kind, 1)
+    check(text, sample((2, 9, 7, 16), kind), w, ulps=8)
+
+
+@pytest.mark.parametrize("length", [1, 7, 300, 1000, 2049])
+def test_sorts_are_stable(length: int) -> None:
+    text = f"""
+func.func @main(%k: tensor<2x{length}xi32>, %v: tensor<2x{length}xi32>)
+    -> (tensor<2x{length}xi32>, tensor<2x{length}xi32>) {{
+  %0:2 = "hlo.sort"(%k, %v) ({{
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
+    %r = "hlo.compare"(%a, %b) {{comparison_direction = #hlo<comparison_direction GT>}}
+      : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    "hlo.return"(%r) : (tensor<i1>) -> ()}}) {{dimension = 1 : i64, is_stable = true}}
+    : (tensor<2x{length}xi32>, tensor<2x{length}xi32>)
+    -> (tensor<2x{length}xi32>, tensor<2x{length}xi32>)
+  return %0#0, %0#1 : tensor<2x{length}xi32>, tensor<2x{length}xi32>
+}}"""
+    places = np.tile(np.arange(length, dtype=np.int32), (2, 1))
+    check(text, sample((2, length), "i32"), places)
+
+
+@pytest.mark.parametrize("length", [1, 8, 30, 127, 360])
+@pytest.mark.parametrize("kind", ["FFT", "IFFT"])
+def test_fourier_transforms(length: int, kind: str) -> None:
+    shape = f"tensor<3x{length}xcomplex<f32>>"
+    text = f"""
+func.func @main(%x: {shape}) -> {shape} {{
+  %0 = "hlo.fft"(%x) {{fft_type = #hlo<fft_type {kind}>, fft_length = array<i64: {length}>}}
+    : ({shape}) -> {shape}
+  return %0 : {shape}
+}}"""
+    x = (sample((3, length)) + 1j * sample((3, length), seed=1)).astype(np.complex64)
+    check(text, x, ulps=8)
+
+
+@pytest.mark.parametrize("length", [1, 9, 12, 50])
+def test_real_fourier_transforms(length: int) -> None:
+    half = length // 2 + 1
+    spectrum, signal = f"tensor<2x{half}xcomplex<f32>>", f"tensor<2x{length}xf32>"
+    attribute = f"fft_length = array<i64: {length}>"
+    text = f"""
+func.func @main(%x: {signal}) -> ({spectrum}, {signal}) {{
+  %0 = "hlo.fft"(%x) {{fft_type = #hlo<fft_type RFFT>, {attribute}}} : ({signal}) -> {spectrum}
+  %1 = "hlo.fft"(%0) {{fft_type = #hlo<fft_type IRFFT>, {attribute}}} : ({spectrum}) -> {signal}
+  return %0, %1 : {spectrum}, {signal}
+}}"""
+    check(text, sample((2, length)), ulps=16)
+
+
+@pytest.mark.parametrize("unique", ["false", "true"])
+def test_scatters(unique: str) -> None:
+    # Without unique indices rows meet: 5 updates of 3 rows; one index is outside.
+    rows = [2, 0, 2, 9, 2] if unique == "false" else [2, 0, 1, 9, 3]
+    text = f"""
+func.func @main(%x: tensor<4x6xf32>, %i: tensor<5x1xi32>, %u: tensor<5x6xf32>) -> tensor<4x6xf32> {{
+  %0 = "hlo.scatter"(%x, %i, %u) {reducer("add")} {{scatter_dimension_numbers = #hlo.scatter<
+    update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],
+    index_vector_dim = 1>, unique_indices = {unique}}}
+    : (tensor<4x6xf32>, tensor<5x1xi32>, tensor<5x6xf32>) -> tensor<4x6xf32>
+  return %0 : tensor<4x6xf32>
+}}"""
+    check(text, sample((4, 6)), np.array(rows, np.int32)[:, None], sample((5, 6), seed=1))
+
+
+def test_select_and_scatter() -> None:
+    text = f"""
+func.func @main(%x: tensor<7x9xf32>, %t: tensor<3x4xf32>) -> tensor<7x9xf32> {{
+  %z = "hlo.constant"() {{value = dense<0.0> : tensor<f32>}} : () -> tensor<f32>
+  %0 = "hlo.select_and_scatter"(%x, %t, %z) ({{^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %r = "hlo.compare"(%a, %b) {{comparison_direction = #hlo<comparison_direction GE>}}
+      : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    "hlo.return"(%r) : (tensor<i1>) -> ()}}, {reducer("add")[1:-1]})
+    {{window_dimensions = array<i64: 3, 3>, window_strides = array<i64: 2, 2>}}
+    : (tensor<7x9xf32>, tensor<3x4xf32>, tensor<f32>) -> tensor<7x9xf32>
+  return %0 : tensor<7x9xf32>
+}}"""
+    check(text, sample((7, 9)), sample((3, 4), seed=1))
+
+
+def test_running_totals() -> None:
+    text = f"""
+func.func @main(%x: tensor<5x40xi32>) -> tensor<5x40xi32> {{
+  %z = "hlo.constant"() {{value = dense<0> : tensor<i32>}} : () -> tensor<i32>
+  %0 = "hlo.reduce_window"(%x, %z) {reducer("add", "i32")} {{
+    window_dimensions = array<i64: 1, 40>, padding = dense<[[0, 0], [39, 0]]> : tensor<2x2xi64>}}
+    : (tensor<5x40xi32>, tensor<i32>) -> tensor<5x40xi32>
+  return %0 : tensor<5x40xi32>
+}}"""
+    check(text, sample((5, 40), "i32"))
+
+
+def test_a_library_call_is_refused_by_name() -> None:
+    text = """
+func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0:2 = "hlo.custom_call"(%x) {call_target_name = "lapack_spotrf_ffi", api_version = 4 : i32}
+    : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<i32>)
+  return %0#0 : tensor<2x2xf32>
+}"""
+    with pytest.raises(UnsupportedError, match="lapack_spotrf_ffi"):
+        hlo.compile(text, target="nvptx:sm_80")
