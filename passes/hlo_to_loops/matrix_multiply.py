@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hlo import knobs
 from hlo.passes.hlo_to_loops.affine import suffix_products
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.emitter import Buffer
@@ -99,7 +100,8 @@ def better_by_library(node: Node) -> bool:
     lhs, numbers = node.operands[0], node.attributes["dot_dimension_numbers"]
     summed = numbers.get("lhs_contracting_dimensions", ())
     return (
-        node.results[0].type.name in SUFFIX
+        knobs.current().vendor
+        and node.results[0].type.name in SUFFIX
         and all(o.type == node.results[0].type for o in node.operands)
         and lhs.rank > 0
         and lhs.rank - 1 not in summed
@@ -119,7 +121,7 @@ def emit_matrix_multiply(region: Region, node: Node) -> Kernel | None:
         or any(o.type != result.type for o in node.operands)
     ):
         return None
-    if (operands := matrix_operands(node)) is None:
+    if not knobs.current().vendor or (operands := matrix_operands(node)) is None:
         return None
     lhs, rhs = operands
     m, n, k = lhs.free.extent, rhs.free.extent, lhs.summed.extent

@@ -45,6 +45,8 @@ class Knobs:
         traceback: print the traceback of internal errors in the command-line tools.
         cache: keep compiled programs on disk and use those that are there.
         cache_dir: the folder of the compilation cache; by default `hlo` in the user's cache folder.
+        vendor: compute matrix products by the vendor's library where it is faster; generated code
+            does all of them otherwise.
         cache_limit_mb: what the compilation cache may take of the disk, in units of 1e6 bytes.
     """
 
@@ -55,6 +57,7 @@ class Knobs:
     traceback: bool = False
     cache: bool = True
     cache_dir: Path | None = None
+    vendor: bool = True
     cache_limit_mb: int = 4096
 
 

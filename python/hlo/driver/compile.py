@@ -111,10 +111,11 @@ class Compiled:
     @cached_property
     def _analysed(self) -> AnalysedProgram:
         options = self._options
-        return analyse(
-            self._module, options.donate, compiled=self._host, fast=options.fast,
-            max_bytes=options.max_bytes,
-        )  # fmt: skip
+        with knobs.scope(vendor=options.vendor):
+            return analyse(
+                self._module, options.donate, compiled=self._host, fast=options.fast,
+                max_bytes=options.max_bytes,
+            )  # fmt: skip
 
     def explain(self) -> FusionReport:
         """Each fusion decision with its reason, the kernels, and the bytes they move."""
@@ -145,8 +146,9 @@ class Compiled:
         if is_late(phase):
             return text_of_host(self._host, self._module.context, phase, self._options.reuse)
         module = copy_of(self._module)
-        for step in passes_to(phase, self._options.fast):
-            step.run(module)
+        with knobs.scope(vendor=self._options.vendor):
+            for step in passes_to(phase, self._options.fast):
+                step.run(module)
         return str(module)
 
 
@@ -287,6 +289,7 @@ def _chosen(options: dict[str, Any]) -> Options:
     defaults = knobs.current()
     options.setdefault("threads", defaults.threads)
     options.setdefault("verify", defaults.verify_each)
+    options.setdefault("vendor", defaults.vendor)
     return Options(**options)
 
 

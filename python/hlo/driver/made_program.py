@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from hlo import ir
+from hlo import ir, knobs
 from hlo.driver.internal_error import stage_of_errors
 from hlo.driver.memory_budget import PlannedProgram, plan, plan_within
 from hlo.driver.module_copy import copy_of
@@ -50,6 +50,7 @@ class Options:
             made again, not kept, to stay within it. 0 for no limit.
         fast: let simplification change how floats round, and take them for finite; the rules are
             listed in docs/simplification.md under "Fast arithmetic".
+        vendor: compute matrix products by the vendor's library where it is faster.
         emulate: run a program for a GPU on the emulated device, which finds errors and races.
         schedule: of the emulated device: 0 in order, 1 backwards, others at random.
     """
@@ -61,6 +62,7 @@ class Options:
     optimize: bool = True
     max_bytes: int = 0
     fast: bool = False
+    vendor: bool = True
     emulate: bool = False
     schedule: int = 0
 
@@ -96,6 +98,17 @@ def make_program(
     Raises:
         CompileError: the program asks for what the compiler cannot do.
     """
+    with knobs.scope(vendor=chosen.vendor):
+        return _make(original, chosen, watch, emit, composites)
+
+
+def _make(
+    original: ir.Module,
+    chosen: Options,
+    watch: Stopwatch,
+    emit: Callable[[Region], Kernel],
+    composites: bool,
+) -> MadeProgram:
     with watch.stage("import"):
         module = copy_of(original)
         mark_donated(module, chosen.donate)
