@@ -29,8 +29,10 @@ from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 from hlo.passes.hlo_to_loops.matrix_multiply import Axis, MatrixOperand, matrix_operands
 
-MOST_VECTORS = 8  # more, and register tiles or the library make better use of what they load
+MOST_VECTORS = 8  # more, and register tiles make better use of what they load
+MOST_VECTORS_BY_ROWS = 12  # where tiles need the matrix turned
 STREAMS = 4
+REGISTERS = 24  # for sums
 LARGE_MATRIX = 1 << 18  # elements that do not stay in the second-level cache
 SMALLEST_MATRIX = 1 << 10
 WIDEST_SUMS = 1 << 13  # columns whose sums a work unit holds in the first- and second-level caches
@@ -84,7 +86,7 @@ def matrix_vector_of(node: Node) -> MatrixVector | None:
     if (operands := matrix_operands(node)) is None:
         return None
     left, right = operands
-    if left.free.extent <= MOST_VECTORS:
+    if left.free.extent <= MOST_VECTORS_BY_ROWS:
         found = _of(node.operands[1], right, node.operands[0], left, matrix_left=False)
     elif right.free.extent == 1:
         found = _of(node.operands[0], left, node.operands[1], right, matrix_left=True)
@@ -95,7 +97,8 @@ def matrix_vector_of(node: Node) -> MatrixVector | None:
         contiguous = found.vectors_walk.summed.stride == 1
         return found if contiguous and size >= SMALLEST_MATRIX else None
     contiguous = found.matrix_walk.free.stride == 1
-    return found if contiguous and size >= LARGE_MATRIX else None
+    few = found.count <= MOST_VECTORS
+    return found if few and contiguous and size >= LARGE_MATRIX else None
 
 
 def _of(
@@ -228,13 +231,14 @@ class _Rows(_Walk):
     def _rows(self, item: Affine, block: Affine, rows: int) -> None:
         """`rows` results for each vector: sums first, then what follows them."""
         b, em = self.builder, self.em
-        run = rows // STREAMS
+        streams = max(1, min(STREAMS, REGISTERS // self.plan.count))
+        run = rows // streams
         if run:
             with b.loop(b.index(0), b.index(run), b.index(1)) as loop:
                 row = em.variable(loop.iv, run)
-                self._sums(item, block, [row + s * run for s in range(STREAMS)])
-        if rows % STREAMS:
-            self._sums(item, block, [ZERO + r for r in range(run * STREAMS, rows)])
+                self._sums(item, block, [row + s * run for s in range(streams)])
+        if rows % streams:
+            self._sums(item, block, [ZERO + r for r in range(run * streams, rows)])
         self._finish(item, block, rows)
 
     def _sums(self, item: Affine, block: Affine, rows: Sequence[Affine]) -> None:
