@@ -45,6 +45,8 @@ class Buffer:
         return f"memref<{self.elements * self.type.parts}x{self.type.memory}>"
 
 
+SCALAR = Position.of_dims(())
+
 Elemental = Callable[["Emitter", Node, int, Position], Value]
 # A position -> the value there, at the builder's current width.
 Source = Callable[[Position], Value]
@@ -56,6 +58,19 @@ class StridedSource(Protocol):
     def load(self, em: Emitter, buffer: Buffer, offset: Affine) -> Value | None:
         """The lanes at `offset`; None where it has none."""
         ...
+
+
+class RowOfLanes(Protocol):
+    """What a fold along a row has kept of it."""
+
+    def load(self, em: Emitter, lane: str) -> Value:
+        """The elements at a lane variable."""
+        ...
+
+
+def row_key(tensor: Tensor, offset: Affine, lane: str) -> tuple[object, ...]:
+    """What a row is remembered by: where it begins, given an offset in it at a lane variable."""
+    return ("row", tensor, offset + Affine.variable(lane) * -1)
 
 
 class Emitter:
@@ -80,6 +95,10 @@ class Emitter:
         self.mask: str | None = None
         self.gathers = False
         self.row_lanes = 0
+        # Tensors of which folds along a row keep what they compute.
+        self.kept: frozenset[Tensor] = frozenset()
+        # What needs such a fold: computed ahead of other operands, which may read what is kept.
+        self.ahead: frozenset[Tensor] = frozenset()
         # Lane variables of neighbouring vectors whose columns are folded in the same loops.
         self.neighbours: tuple[str, ...] = ()
         # The columns of the innermost loop, where they are folded a block at a time.
@@ -260,9 +279,21 @@ class Emitter:
         key = (tensor, position, b.lanes, self.mask)
         if (known := b.recall(key)) is not None:
             return known
-        value = self._emit(tensor, position)
+        value = None
+        if tensor in self.kept and b.lanes:
+            value = self._recall_row(tensor, position)
+        if value is None:
+            value = self._emit(tensor, position)
         b.remember(key, value)
         return value
+
+    def _recall_row(self, tensor: Tensor, position: Position) -> Value | None:
+        """The lanes at a position, if a fold along their row has kept them."""
+        offset, lane = position.linear(tensor.shape), self.lane
+        if lane is None or offset.coefficient(lane) != 1:
+            return None
+        row: RowOfLanes | None = self.b.recall(row_key(tensor, offset, lane))
+        return None if row is None else row.load(self, lane)
 
     def _is_uniform_position(self, tensor: Tensor, position: Position) -> bool:
         if position.offset is not None:
@@ -304,10 +335,12 @@ class Emitter:
         if (elemental := ELEMENTALS.get(node.name)) is not None:
             return elemental(self, node, tensor.index, position)
         if (emit := elementwise.EMITTERS.get(node.name)) is not None:
-            operands = [
-                self.element(o, position if o.shape == tensor.shape else Position.of_dims(()))
-                for o in node.operands
-            ]
+            places = [position if o.shape == tensor.shape else SCALAR for o in node.operands]
+            if self.ahead:
+                for operand, place in zip(node.operands, places, strict=True):
+                    if operand in self.ahead:
+                        self.element(operand, place)
+            operands = [self.element(o, p) for o, p in zip(node.operands, places, strict=True)]
             return emit(self.b, operands, tensor.type, node.attributes)
         raise UnsupportedError(
             "no kernel code can be generated for this op",

@@ -12,6 +12,7 @@ from hlo.passes.hlo_to_loops.column_folds import ColumnBlock
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.kept_rows import computed_ahead, worth_keeping
 from hlo.passes.hlo_to_loops.streaming import emit_streaming
 from hlo.passes.hlo_to_loops.work import work_of
 
@@ -161,6 +162,8 @@ def emit_elements(region: Region, width: Width) -> Kernel:
     extents = merge_cuts({cut for root in region.results for cut in em.cuts(root)}, size)
     lanes = lanes_for(width, extents)
     nest = _nest_of(region, extents, lanes)
+    em.kept = worth_keeping(region)
+    em.ahead = computed_ahead(region, em.kept)
     written: set[Affine] = set()
 
     def body(offset: Affine) -> None:

@@ -24,6 +24,7 @@ from hlo.passes.hlo_to_loops.folds import (
     identity_of,
 )
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.kept_rows import KeptRows
 
 
 def monoid_of(region: Region) -> str | None:
@@ -102,14 +103,27 @@ def _reduce_block(
 
 
 def _reduce(em: Emitter, node: Node, position: Position) -> list[Value]:
-    return _results(em, node, fold(em, _fold_at(em, node, position)))
+    rows = KeptRows(em, 0 if em.b.lanes else _row_extent(node))
+    values = fold(em, _fold_at(em, node, position, rows))
+    rows.remember()
+    return _results(em, node, values)
+
+
+def _row_extent(node: Node) -> int:
+    """Elements that a reduction folds if they lie side by side; else 0."""
+    shape = node.operands[0].shape
+    reduced = [d for d in sorted(node.attributes["dimensions"]) if shape[d] != 1]
+    wide = [d for d, size in enumerate(shape) if size != 1]
+    if not reduced or wide[-len(reduced) :] != reduced:
+        return 0
+    return math.prod(shape[d] for d in reduced)
 
 
 def _results(em: Emitter, node: Node, values: Sequence[Value]) -> list[Value]:
     return [elementwise.convert(em.b, v, t.type) for v, t in zip(values, node.results, strict=True)]
 
 
-def _fold_at(em: Emitter, node: Node, position: Position) -> Fold:
+def _fold_at(em: Emitter, node: Node, position: Position, rows: KeptRows | None = None) -> Fold:
     count = len(node.operands) // 2
     inputs, initials = node.operands[:count], node.operands[count:]
     region, shape = node.regions[0], inputs[0].shape
@@ -150,7 +164,11 @@ def _fold_at(em: Emitter, node: Node, position: Position) -> Fold:
 
     def element(indices: Sequence[Affine]) -> list[Value]:
         place = at(indices)
-        return [_as(em, em.element(t, place), k) for t, k in zip(inputs, types, strict=True)]
+        values = [em.element(t, place) for t in inputs]
+        if rows is not None:
+            for tensor, value in zip(inputs, values, strict=True):
+                rows.see(tensor, place, value)
+        return [_as(em, v, k) for v, k in zip(values, types, strict=True)]
 
     return Fold(
         extents=(*(shape[d] for d in outer), *minor_extents),
