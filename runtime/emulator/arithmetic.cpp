@@ -6,6 +6,7 @@
 #include "formats.h"
 #include "lanes.h"
 
+#include <array>
 #include <cfenv>
 
 namespace hlo::emulator {
@@ -95,6 +96,29 @@ template <typename T, typename Op, int N> void applyPacked(Warp &warp, const Ins
   };
   assign(warp.lanes<uint32_t>(i.operands[0]), active,
          [&](int l) { return half(a[l], b[l], c[l]) | half(a[l] >> 16, b[l] >> 16, c[l] >> 16) << 16; });
+}
+
+/// The same for two f32 in 64 bits.
+template <typename Op, int N> void applyPair(Warp &warp, const Instruction &i, Mask active) {
+  using Pair = std::array<float, 2>;
+  const Pair *a = warp.values<Pair>(i.operands[1]), *b = warp.values<Pair>(i.operands[2]);
+  const Pair *c = N > 2 ? warp.values<Pair>(i.operands[3]) : a;
+  const bool ftz = i.flags & FlushSubnormals;
+  assign(warp.lanes<Pair>(i.operands[0]), active, [&](int l) {
+    Pair made;
+    for (int k = 0; k < 2; ++k) {
+      float x = a[l][k], y = b[l][k], z = c[l][k];
+      if (ftz)
+        x = flush(x), y = flush(y), z = flush(z);
+      float r;
+      if constexpr (N == 2)
+        r = Op::of(x, y);
+      else
+        r = Op::of(x, y, z);
+      made[k] = F32::store(ftz ? flush(r) : r);
+    }
+    return made;
+  });
 }
 
 struct Add {
@@ -245,6 +269,10 @@ void addArithmetic(HandlerTable &t) {
   addFloats<Mul, 2>(t, "mul"), addHalves<Mul, 2>(t, "mul"), addRounded<Mul, 2>(t, "mul");
   addFloats<Div, 2>(t, "div"), addRounded<Div, 2>(t, "div");
   addFloats<Fma, 3>(t, "fma"), addRounded<Fma, 3>(t, "fma");
+  t["add.f32x2"] = applyPair<Add, 2>;
+  t["sub.f32x2"] = applyPair<Sub, 2>;
+  t["mul.f32x2"] = applyPair<Mul, 2>;
+  t["fma.f32x2"] = applyPair<Fma, 3>;
   t["fma.f16"] = fuseHalves<F16>;
   t["fma.bf16"] = fuseHalves<BF16>;
   t["fma.f16x2"] = applyPacked<F16, Fma, 3>;

@@ -13,6 +13,7 @@ from hlo.driver.gpu_compile import GpuCompiled
 from hlo.gpu.emulated_device import EmulatedDevice, EmulationError
 from hlo.gpu.plan_program import PlanProgram
 from hlo.importers.program import load_program
+from hlo.passes.hlo_to_gpu.target import TARGETS
 from hlo.reference.evaluate import evaluate
 
 SCHEDULES = (0, 1, 2, 3)
@@ -89,6 +90,14 @@ def check(text: str, *arguments: Any) -> None:
 def test_a_row_softmax_under_every_schedule() -> None:
     x = np.random.default_rng(0).standard_normal((5, 1000)).astype(np.float32)
     check(SOFTMAX, x)
+
+
+@pytest.mark.parametrize("chip", sorted(TARGETS))
+def test_the_code_of_every_chip_runs(chip: str) -> None:
+    x = np.random.default_rng(0).standard_normal((5, 1000)).astype(np.float32)
+    program = hlo.compile(SOFTMAX, target=f"nvptx:{chip}", emulate=True)
+    (expected,) = evaluate(load_program(SOFTMAX), [x])
+    np.testing.assert_allclose(program(x)[0], expected, rtol=2e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 1000])

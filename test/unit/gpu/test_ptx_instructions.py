@@ -357,3 +357,20 @@ def test_extended_precision_carries() -> None:
           wrapped(lambda a, b: a - b, 64))  # fmt: skip
     check("mad.lo.cc.u32 %r30, A, B, C; madc.hi.u32 %r31, A, B, 0; mov.b64 D, {%r30, %r31};",
           [U32, U32, U32], U64, wrapped(lambda a, b, c: a * b + c, 64))  # fmt: skip
+
+
+@pytest.mark.parametrize("op", ["add", "sub", "mul", "fma"])
+def test_pairs_of_f32(op: str) -> None:
+    # Small integers: exact, so that packed bits can be compared.
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.integers(-99, 99, (N, 2)).astype(np.float32) for _ in range(3))
+    f = {"add": a + b, "sub": a - b, "mul": a * b, "fma": a * b + c}[op]
+    sources = [a, b, c] if op == "fma" else [a, b]
+    text = f"{op}.rn.f32x2 D, {', '.join('ABC'[: len(sources)])};"
+    (found,) = run(
+        elementwise(text, [U64] * len(sources), U64),
+        [x.reshape(-1).view(np.uint64) for x in sources],
+        [np.zeros(N, U64)],
+        grid=(N // 32, 1, 1),
+    )
+    np.testing.assert_array_equal(found.view(np.float32).reshape(N, 2), f)

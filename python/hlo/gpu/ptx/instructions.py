@@ -87,6 +87,8 @@ def width_of(kind: str) -> int:
         return 0
     if kind in ("f16x2", "bf16x2", "u16x2", "s16x2", "tf32"):
         return 4
+    if kind == "f32x2":
+        return 8
     digits = kind.lstrip("bfsu")
     return max(_WIDTHS.get(digits, 4), 2)
 
