@@ -20,7 +20,7 @@ import hlo
 import hlo.numpy as hnp
 from hlo import ir, knobs
 from hlo.driver import compile as driver
-from hlo.driver.cache import program_cache
+from hlo.driver.cache import fingerprint, program_cache
 from hlo.driver.cache.stored_program import INLINE_BYTES
 from hlo.driver.compile import Compiled
 
@@ -166,12 +166,45 @@ def test_another_machine_or_compiler_is_a_miss(monkeypatch: pytest.MonkeyPatch) 
             patch.setattr(program_cache, "machine_fingerprint", lambda other=other: other)
             assert not compiled(CHAIN).from_cache
     with monkeypatch.context() as patch:
-        patch.setattr(program_cache, "compiler_fingerprint", lambda: "another")
+        patch.setattr(program_cache, "compiler_fingerprint", lambda _: "another")
         assert not compiled(CHAIN).from_cache
     with monkeypatch.context() as patch:
         patch.setattr(program_cache, "FORMAT", program_cache.FORMAT + 1)
         assert not compiled(CHAIN).from_cache
     assert compiled(CHAIN).from_cache
+
+
+def test_the_compilers_files_count_by_contents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "pass.py"
+    monkeypatch.setattr(fingerprint, "_files", lambda: iter([("pass.py", file)]))
+    store = program_cache.open_store()
+    reads: list[int] = []
+    real = fingerprint._contents_digest
+
+    def counted(*arguments: Any) -> str:
+        reads.append(1)
+        return real(*arguments)
+
+    monkeypatch.setattr(fingerprint, "_contents_digest", counted)
+
+    def found(contents: str) -> str:
+        if not file.exists() or file.read_text() != contents:
+            file.write_text(contents)
+        fingerprint._known.clear()
+        return fingerprint.compiler_fingerprint(store)
+
+    first = found("one")
+    assert found("one") == first and len(reads) == 1  # known by its times
+    os.utime(file, (1, 1))
+    assert found("one") == first and len(reads) == 2  # read again: the same
+    assert found("two") != first and len(reads) == 3  # of the same size
+    os.utime(file, (1, 1))
+    assert found("six") != first
+    monkeypatch.setattr(fingerprint, "_version", lambda _: "0.0")
+    assert found("one") != first
+    fingerprint._known.clear()
 
 
 def test_who_asks_for_verification_gets_passes() -> None:

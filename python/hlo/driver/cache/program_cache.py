@@ -74,7 +74,7 @@ class ProgramCache:
 
     def __init__(self, store: Store, target: str, options: Mapping[str, Any]) -> None:
         self._store = store
-        self._setting = _setting(target, options)
+        self._setting = _setting(store, target, options)
 
     def name_of_source(self, source: bytes) -> str:
         """The name under which a program given as these bytes is looked up."""
@@ -130,13 +130,13 @@ class ProgramCache:
         return digest.hexdigest()
 
 
-def _setting(target: str, options: Mapping[str, Any]) -> bytes:
+def _setting(store: Store, target: str, options: Mapping[str, Any]) -> bytes:
     """Everything but the program that decides what is compiled."""
     found = dataclasses.asdict(knobs.current())
     return json.dumps(
         {
             "format": FORMAT,
-            "compiler": compiler_fingerprint(),
+            "compiler": compiler_fingerprint(store),
             "machine": machine_fingerprint(),
             "target": target,
             "options": dict(options),
