@@ -275,7 +275,7 @@ char *Memory::global(uint64_t address, uint32_t bytes, Access access, const Acto
     throw Fault("bounds", std::string(verb(access)) + " '" + range->allocation->name +
                               "', which the launch plan lets it only read");
   const uint32_t inside = fits ? bytes : static_cast<uint32_t>(range->end - address);
-  if (races_) {
+  if (races_ && range->writable) { // what nobody may write needs no notes
     const bool same = access == Access::Write && written && std::memcmp(data, written, bytes) == 0;
     Allocation &allocation = *range->allocation;
     if (fits) {

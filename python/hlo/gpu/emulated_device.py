@@ -79,7 +79,7 @@ class EmulatedDevice:
     Args:
         seed: the schedule: 0 runs blocks and warps in order, 1 backwards, others at random.
         races: look for data races, unwritten shared memory and unfinished copies; takes nine times
-            the memory of what kernels touch, and half of the time.
+            the memory of what kernels write to, and up to half of the time.
         instruction_limit: of a launch's warps together, against kernels that do not end.
     """
 
