@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from random_programs import RandomProgram
 
 import hlo
+from hlo import ir
 from hlo.driver.memory_budget import MemoryBudgetError
+from hlo.reference.evaluate import evaluate
 
 N, WIDTH = 64, 256
 
@@ -101,6 +104,21 @@ def test_a_budget_that_cannot_be_met_is_an_error_that_tells_the_least() -> None:
         hlo.compile(chain(12), max_bytes=3 * 4 * N * N)
     least = int(str(raised.value).split("at least ")[1].split()[0])
     assert hlo.compile(chain(12), max_bytes=least).memory_analysis().peak_bytes <= least
+
+
+@pytest.mark.parametrize("seed", range(300, 312))
+def test_random_programs_under_the_least_budget(seed: int) -> None:
+    """Loops, branches and updates in place among what runs again; donated arguments, too."""
+    program = RandomProgram(seed, "i32", ops=40)
+    donate = (0, 1, 2) if seed % 2 else ()
+    with pytest.raises(MemoryBudgetError) as raised:
+        hlo.compile(program.text, donate=donate, max_bytes=1)
+    least = int(str(raised.value).split("at least ")[1].split()[0])
+    compiled = hlo.compile(program.text, donate=donate, max_bytes=least)
+    assert compiled.memory_analysis().peak_bytes <= least
+    expected = evaluate(ir.parse_module(program.text), program.arguments)
+    for want, got in zip(expected, compiled(*(a.copy() for a in program.arguments)), strict=True):
+        np.testing.assert_array_equal(got, want)
 
 
 def test_a_budget_that_is_no_number_of_bytes_is_an_error() -> None:
