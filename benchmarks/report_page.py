@@ -28,6 +28,10 @@ last bits (hlo/driver/comparison.py). Donated arguments are donated to us and to
 Compile: seconds from text to a program that can be called, cold and (in milliseconds) from the
 compilation cache. GFLOP/s and GB/s count what our kernels compute, read and write. Arena is our
 scratch memory, temp is XLA's; peak is arguments + results - what they share + that. MB = 1e6.
+
+`make bench-peers` installs PyTorch and IREE, in an environment of their own; `PEERS=FOLDER make bench`
+uses another. `make bench-check` measures again and fails if a ratio fell by more than a tenth and the
+noise of both runs, or if kernels, arena or matching results got worse (benchmarks/compare.py).
 """
 _COLUMNS = (
     "program",
@@ -207,7 +211,7 @@ def _row(report: dict[str, Any]) -> str:
         f"{report['arena_bytes'] / MEGABYTE:.3g}",
         f"{peer['temp_bytes'] / MEGABYTE:.3g}",
         f"{peak_bytes(report) / MEGABYTE:.4g}",
-        f"{peer['peak_bytes'] / MEGABYTE:.4g}",
+        f"{peer['peak_bytes'] / MEGABYTE:.4g}" if "peak_bytes" in peer else "-",
         "-" if error is None else f"{error:.1e}",
         _verdict(report),
     ]
