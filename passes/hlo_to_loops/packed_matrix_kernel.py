@@ -108,6 +108,8 @@ def blocking_of(
     rows = -(-m // tiles)
     tiles = -(-m // rows)
     depth = _even(k, DEPTH // 2 if packs_left else WHOLE_DEPTH if k <= WHOLE_DEPTH else DEPTH)
+    if depth < k:
+        depth = -(-depth // lanes) * lanes  # only the last block may end within a vector
     most_rows = ROWS_PACKED if packs_left else ROWS if depth == k else ROWS_IN_PARTS
     panels = -(-n // (lanes * vectors))
     panel_bytes = depth * vectors * VECTOR_BYTES
@@ -163,6 +165,15 @@ def emit_packed_product(region: Region) -> Kernel | None:
         return _Product(region, node, *operands).emit()
     except NotVectorizableError:
         return None
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A block of the depth: its number, where it begins, the SSA name of how many steps it has."""
+
+    index: Affine
+    at: Affine
+    steps: str
 
 
 class _Product:
@@ -243,12 +254,13 @@ class _Product:
         self.first_panel = column_block * s.panels
         self.tile_count = self._count(self.first_tile, s.tiles, s.all_tiles)
         self.panel_count = self._count(self.first_panel, s.panels, s.all_panels)
-        before = s.depth_blocks - 1
-        if before:
-            with b.loop(b.index(0), b.index(before), b.index(1)) as loop:
-                index = em.variable(loop.iv, before)
-                self._part(row_block, index * s.depth, s.depth, index, ends=False)
-        self._part(row_block, ZERO + before * s.depth, s.last_depth, None, ends=True)
+        if s.depth_blocks == 1:
+            self._part(row_block, _Part(ZERO, ZERO, b.index(s.k)))
+            return
+        with b.loop(b.index(0), b.index(s.depth_blocks), b.index(1)) as loop:
+            index = em.variable(loop.iv, s.depth_blocks)
+            first = index * s.depth
+            self._part(row_block, _Part(index, first, self._count(first, s.depth, s.k)))
 
     def _count(self, first: Affine, most: int, total: int) -> str:
         b, em = self.builder, self.em
@@ -257,23 +269,46 @@ class _Product:
         left = b.op(f"arith.subi {b.index(total)}, {em.index(first)} : index")
         return b.op(f"arith.minsi {left}, {b.index(most)} : index")
 
-    def _part(
-        self, row_block: Affine, depth_at: Affine, depth: int, starts: Affine | None, *, ends: bool
-    ) -> None:
+    def _part(self, row_block: Affine, part: _Part) -> None:
         """A block of the depth: packs the right operand, then runs over tiles."""
         b, em, s = self.builder, self.em, self.blocking
-        self._pack(depth_at, depth)
+        self._pack(part)
         if self.left_is_transposed:
-            self._pack_left(row_block, depth_at, depth)
+            self._pack_left(row_block, part)
         with b.loop(b.index(0), self.tile_count, b.index(1)) as loop:
             tile = em.variable(loop.iv, s.tiles)
             last_rows = s.m - (s.all_tiles - 1) * s.rows
             self._at_last(
                 self.first_tile + tile, s.all_tiles, last_rows != s.rows,
-                lambda cut: self._tiles(
-                    tile, last_rows if cut else s.rows, depth_at, depth, starts, ends
-                ),
+                lambda cut: self._tiles(tile, last_rows if cut else s.rows, part),
             )  # fmt: skip
+
+    def _is_part(self, part: _Part, number: int) -> str:
+        b = self.builder
+        return b.op(f"arith.cmpi eq, {self.em.index(part.index)}, {b.index(number)} : index")
+
+    def _in_vectors(self, part: _Part, body: Callable[[Affine, int], None]) -> None:
+        """`body(step, count)` for whole vectors of steps of a part, and for the last one's rest."""
+        b, em, s = self.builder, self.em, self.blocking
+        rest = s.k % s.lanes
+        end = part.steps
+        if rest and s.depth_blocks == 1:
+            end = b.index(s.k - rest)
+        elif rest:
+            lanes = b.index(s.lanes)
+            vectors = b.op(f"arith.divui {end}, {lanes} : index")
+            end = b.op(f"arith.muli {vectors}, {lanes} : index")
+        if s.depth >= s.lanes:
+            with b.loop(b.index(0), end, b.index(s.lanes)) as loop:
+                body(em.variable(loop.iv, s.depth), s.lanes)
+        if not rest:
+            return
+        last = ZERO + (s.last_depth - rest)
+        if s.depth_blocks == 1:
+            body(last, rest)
+            return
+        with b.when(self._is_part(part, s.depth_blocks - 1)):
+            body(last, rest)
 
     def _at_last(
         self, index: Affine, count: int, uneven: bool, body: Callable[[bool], None]
@@ -343,27 +378,25 @@ class _Product:
             em.hoist_from_here()
             body(Affine.variable(name))
 
-    def _pack(self, depth_at: Affine, depth: int) -> None:
+    def _pack(self, part: _Part) -> None:
         """Panels of the right operand: their columns side by side for each step of the depth."""
         b, em, s = self.builder, self.em, self.blocking
-        transposed = self.right.summed.stride == 1 and self.right.free.stride != 1
-        run = s.lanes if transposed else 1
+        turned = self.right.summed.stride == 1 and self.right.free.stride != 1
+        pack = self._pack_square if turned else self._pack_row
 
         def steps(step: Affine, count: int) -> None:
             with b.loop(b.index(0), self.panel_count, b.index(1)) as loop:
                 panel = em.variable(loop.iv, s.panels)
-                pack = self._pack_square if transposed else self._pack_row
                 self._at_last(
                     self.first_panel + panel, s.all_panels, s.n % s.width != 0,
-                    lambda cut: pack(panel, depth_at, step, count, cut),
+                    lambda cut: pack(panel, part.at, step, count, cut),
                 )  # fmt: skip
 
-        whole = depth // run * run
-        if whole:
-            with b.loop(b.index(0), b.index(whole), b.index(run)) as loop:
-                steps(em.variable(loop.iv, depth), run)
-        if whole < depth:
-            steps(ZERO + whole, depth - whole)
+        if turned:
+            self._in_vectors(part, steps)
+            return
+        with b.loop(b.index(0), part.steps, b.index(1)) as loop:
+            steps(em.variable(loop.iv, s.depth), 1)
 
     def _columns(self, cut: bool) -> int:
         s = self.blocking
@@ -413,87 +446,81 @@ class _Product:
         with self.builder.width(self.blocking.lanes):
             return elementwise.constant(self.builder, self.kind, 0).name
 
-    def _pack_left(self, row_block: Affine, depth_at: Affine, depth: int) -> None:
+    def _pack_left(self, row_block: Affine, part: _Part) -> None:
         """The block of a transposed left operand, its rows side by side for each step."""
         s = self.blocking
         block = s.tiles * s.rows
         last = s.m - (s.row_blocks - 1) * block
         self._at_last(
             row_block, s.row_blocks, last != block,
-            lambda cut: self._pack_left_rows(last if cut else block, depth_at, depth),
+            lambda cut: self._pack_left_rows(last if cut else block, part),
         )  # fmt: skip
 
-    def _pack_left_rows(self, rows: int, depth_at: Affine, depth: int) -> None:
+    def _pack_left_rows(self, rows: int, part: _Part) -> None:
         b, em, s = self.builder, self.em, self.blocking
         row_at = self.first_tile * s.rows
-        with b.loop(b.index(0), b.index(depth), b.index(1)) as loop:
-            step = em.variable(loop.iv, depth)
+        with b.loop(b.index(0), part.steps, b.index(1)) as loop:
+            step = em.variable(loop.iv, s.depth)
             for start in range(0, rows, s.lanes):
 
                 def store(row: Affine, start: int = start) -> None:
-                    value = self._load(0, self._left_at(row, depth_at + step))
+                    value = self._load(0, self._left_at(row, part.at + step))
                     at = step * self.left_pitch + start
                     self._put(value.name, self.copied, self.left_size, at)
 
                 self._lanes_from(row_at + start, s.m, min(s.lanes, rows - start), store)
 
-    def _copy_left(self, tile: Affine, rows: int, depth_at: Affine, depth: int) -> None:
+    def _copy_left(self, tile: Affine, rows: int, part: _Part) -> None:
         """A tile of the left operand, next to one another in cache."""
         b, em, s = self.builder, self.em, self.blocking
         row_at = (self.first_tile + tile) * s.rows
-        whole = depth // s.lanes * s.lanes
 
-        def copy(row: Affine, step: Affine, valid: int) -> None:
+        def copy(step: Affine, valid: int) -> None:
             def store(lane: Affine) -> None:
                 value = self._load(0, self._left_at(row_at + row, lane))
                 at = row * self.left_pitch + step
                 self._put(value.name, self.copied, self.left_size, at)
 
-            self._lanes_from(depth_at + step, s.k, valid, store)
+            self._lanes_from(part.at + step, s.k, valid, store)
 
         with b.loop(b.index(0), b.index(rows), b.index(1)) as loop:
             row = em.variable(loop.iv, rows)
-            if whole:
-                with b.loop(b.index(0), b.index(whole), b.index(s.lanes)) as inner:
-                    copy(row, em.variable(inner.iv, depth), s.lanes)
-            if whole < depth:
-                copy(row, ZERO + whole, depth - whole)
+            self._in_vectors(part, copy)
 
     # -- tiles -------------------------------------------------------------------------------------
-    def _tiles(
-        self, tile: Affine, rows: int, depth_at: Affine, depth: int,
-        starts: Affine | None, ends: bool,
-    ) -> None:  # fmt: skip
+    def _tiles(self, tile: Affine, rows: int, part: _Part) -> None:
         """A row of tiles: those of every panel."""
         b, em, s = self.builder, self.em, self.blocking
         if self.copies_left and not self.left_is_transposed:
-            self._copy_left(tile, rows, depth_at, depth)
+            self._copy_left(tile, rows, part)
         with b.loop(b.index(0), self.panel_count, b.index(1)) as loop:
             panel = em.variable(loop.iv, s.panels)
             at = ZERO
             if s.depth_blocks > 1:
                 at = (tile * s.panels + panel) * (s.rows * s.width)
-            sums = self._start(at, rows, starts, ends)
-            sums = self._multiply(tile, panel, rows, depth_at, depth, sums)
+            sums = self._multiply(tile, panel, rows, part, self._start(at, rows, part))
             for i, value in enumerate(sums):
                 self._put(value, self.sums, self.sums_size, at + i * s.lanes)
-            if ends:
+
+            def finish(panel: Affine = panel, at: Affine = at) -> None:
                 self._at_last(
                     self.first_panel + panel, s.all_panels, s.n % s.width != 0,
                     lambda cut: self._finish(tile, panel, rows, at, cut),
                 )  # fmt: skip
 
-    def _start(self, at: Affine, rows: int, starts: Affine | None, ends: bool) -> list[str]:
+            if s.depth_blocks == 1:
+                finish()
+            else:
+                with b.when(self._is_part(part, s.depth_blocks - 1)):
+                    finish()
+
+    def _start(self, at: Affine, rows: int, part: _Part) -> list[str]:
         """The sums so far: zero at the first part of the depth."""
         b, s = self.builder, self.blocking
         count = rows * s.vectors
         if s.depth_blocks == 1:
             return [self._zero()] * count
-        if ends:
-            return [self._get(self.sums, self.sums_size, at + i * s.lanes) for i in range(count)]
-        assert starts is not None
-        first = b.op(f"arith.cmpi eq, {self.em.index(starts)}, {b.index(0)} : index")
-        with b.choice(first, [self._vector()] * count) as choice:
+        with b.choice(self._is_part(part, 0), [self._vector()] * count) as choice:
             with choice.then():
                 choice.yielded = [self._zero()] * count
             with choice.otherwise():
@@ -503,21 +530,20 @@ class _Product:
         return choice.results
 
     def _multiply(
-        self, tile: Affine, panel: Affine, rows: int, depth_at: Affine, depth: int,
-        sums: Sequence[str],
-    ) -> list[str]:  # fmt: skip
+        self, tile: Affine, panel: Affine, rows: int, part: _Part, sums: Sequence[str]
+    ) -> list[str]:
         b, em, s = self.builder, self.em, self.blocking
         row_at = (self.first_tile + tile) * s.rows
         kind = f"vector<{s.lanes}x{self.kind.register}>"
-        with b.loop(b.index(0), b.index(depth), b.index(1), [(v, kind) for v in sums]) as loop:
-            step = em.variable(loop.iv, depth)
+        with b.loop(b.index(0), part.steps, b.index(1), [(v, kind) for v in sums]) as loop:
+            step = em.variable(loop.iv, s.depth)
             at = panel * (s.depth * s.width) + step * s.width
             right = [
                 self._get(self.packed, self.packed_size, at + v * s.lanes) for v in range(s.vectors)
             ]
             result: list[str] = []
             for r in range(rows):
-                left = self._left_element(tile, row_at, r, depth_at, step)
+                left = self._left_element(tile, row_at, r, part.at + step, step)
                 with b.width(s.lanes):
                     wide = b.splat(left, self.kind.register)
                 for v in range(s.vectors):
@@ -527,11 +553,11 @@ class _Product:
         return loop.results
 
     def _left_element(
-        self, tile: Affine, row_at: Affine, row: int, depth_at: Affine, step: Affine
+        self, tile: Affine, row_at: Affine, row: int, depth: Affine, step: Affine
     ) -> str:
         b, em, s = self.builder, self.em, self.blocking
         if not self.copies_left:
-            return self._load(0, self._left_at(row_at + row, depth_at + step)).name
+            return self._load(0, self._left_at(row_at + row, depth)).name
         at = step + row * self.left_pitch
         if self.left_is_transposed:
             at = step * self.left_pitch + tile * s.rows + row
