@@ -29,9 +29,10 @@ Compile: seconds from text to a program that can be called, cold and (in millise
 compilation cache. GFLOP/s and GB/s count what our kernels compute, read and write. Arena is our
 scratch memory, temp is XLA's; peak is arguments + results - what they share + that. MB = 1e6.
 
-`make bench-peers` installs PyTorch and IREE, in an environment of their own; `PEERS=FOLDER make bench`
-uses another. `make bench-check` measures again and fails if a ratio fell by more than a tenth and the
-noise of both runs, or if kernels, arena or matching results got worse (benchmarks/compare.py).
+`make bench-peers` installs PyTorch and IREE, in an environment of their own; `PEERS=FOLDER make
+bench` uses another. `make bench-check` measures again and fails if a ratio fell by more than a
+tenth and the noise of both runs, or if kernels, arena or matching results got worse
+(benchmarks/compare.py).
 """
 _COLUMNS = (
     "program",
