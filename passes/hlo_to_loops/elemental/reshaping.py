@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from hlo.passes.hlo_to_loops import elementwise
-from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import (
     ALWAYS,
@@ -66,11 +66,24 @@ def reshape(em: Emitter, node: Node, result: int, position: Position) -> Value:
 
 @elemental("transpose")
 def transpose(em: Emitter, node: Node, _: int, position: Position) -> Value:
-    dims = em.dims(position, node.results[0].shape)
-    source = [ZERO] * len(dims)
-    for index, d in zip(dims, node.attributes["permutation"], strict=True):
-        source[d] = index
-    return em.element(node.operands[0], Position.of_dims(source))
+    operand, permutation = node.operands[0], node.attributes["permutation"]
+    if position.dims is not None:
+        source = [ZERO] * len(permutation)
+        for index, d in zip(position.dims, permutation, strict=True):
+            source[d] = index
+        return em.element(operand, Position.of_dims(source))
+    # Neighbours that stay neighbours move as one dimension, so that none is divided in vain.
+    runs: list[list[int]] = []
+    for d in permutation:
+        if runs and runs[-1][-1] + 1 == d:
+            runs[-1].append(d)
+        else:
+            runs.append([d])
+    sizes = [math.prod(operand.shape[d] for d in run) for run in runs]
+    offset, strides = ZERO, suffix_products(operand.shape)
+    for index, run in zip(em.dims(position, sizes), runs, strict=True):
+        offset = offset + index * strides[run[-1]]
+    return em.element(operand, Position.of_offset(offset))
 
 
 @elemental("slice")

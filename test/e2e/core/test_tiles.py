@@ -105,3 +105,21 @@ def test_large_results_in_donated_memory() -> None:
         x, y = whole[start : start + 5000000].copy(), np.full(5000000, 2, np.float32)
         expected = x + y
         np.testing.assert_array_equal(compiled(x, y)[0], expected)
+
+
+@pytest.mark.parametrize("inner", [2, 3, 4, 5, 8])
+@pytest.mark.parametrize("kind", ["f32", "bf16", "i8", "f64"])
+def test_dimensions_moved_behind_the_last(inner: int, kind: str) -> None:
+    """Channels last: vectors along the pixels are woven; what is no whole vector is not."""
+    p = Program()
+    for pixels in ((4, 4), (5, 9), (37, 3), (30, 40)):
+        x = p.sample((2, inner, *pixels), kind)
+        moved = transpose(p, x, (0, 2, 3, 1))
+        p.result(moved)
+        row, same = p.sample((inner,), kind), p.sample(moved.shape, kind)
+        wide = p.op(
+            "broadcast_in_dim", [row], moved.shape, None, f"broadcast_dimensions = {ints((3,))}"
+        )
+        scaled = p.op("multiply", [moved, wide], moved.shape)
+        p.result(p.op("add", [scaled, same], moved.shape), transpose(p, same, (0, 3, 1, 2)))
+    p.check()
