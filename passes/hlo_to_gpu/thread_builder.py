@@ -75,28 +75,36 @@ class ThreadBuilder(Builder):
     # -- warps -------------------------------------------------------------------------------------
     def shuffle_xor(self, name: str, scalar: str, distance: int) -> str:
         """The value of the lane whose number differs by xor `distance`; all 32 lanes must run."""
+        return self._shuffled(name, scalar, "bfly", distance)
+
+    def shuffle_up(self, name: str, scalar: str, distance: int) -> str:
+        """The value of the lane `distance` below; the own one where there is none."""
+        return self._shuffled(name, scalar, "up", distance)
+
+    def _shuffled(self, name: str, scalar: str, mode: str, distance: int) -> str:
         with self.width(0):
             if scalar in _WORDS:
-                return self._shuffle(name, scalar, distance)
+                return self._shuffle(name, scalar, mode, distance)
             if scalar in ("f64", "i64"):
-                return self._shuffle_double(name, scalar, distance)
+                return self._shuffle_double(name, scalar, mode, distance)
             wide = self.op(f"arith.extui {name} : {scalar} to i32")
-            moved = self._shuffle(wide, "i32", distance)
+            moved = self._shuffle(wide, "i32", mode, distance)
             return self.op(f"arith.trunci {moved} : i32 to {scalar}")
 
-    def _shuffle(self, name: str, scalar: str, distance: int) -> str:
-        everyone, step, clamp = (self.constant(v, "i32") for v in (-1, distance, WARP - 1))
+    def _shuffle(self, name: str, scalar: str, mode: str, distance: int) -> str:
+        last = 0 if mode == "up" else WARP - 1
+        everyone, step, clamp = (self.constant(v, "i32") for v in (-1, distance, last))
         return self.load(
-            f"nvvm.shfl.sync bfly {everyone}, {name}, {step}, {clamp} : {scalar} -> {scalar}"
+            f"nvvm.shfl.sync {mode} {everyone}, {name}, {step}, {clamp} : {scalar} -> {scalar}"
         )
 
-    def _shuffle_double(self, name: str, scalar: str, distance: int) -> str:
+    def _shuffle_double(self, name: str, scalar: str, mode: str, distance: int) -> str:
         bits = name if scalar == "i64" else self.op(f"arith.bitcast {name} : f64 to i64")
         half = self.constant(32, "i64")
         low = self.op(f"arith.trunci {bits} : i64 to i32")
         high = self.op(f"arith.trunci {self.op(f'arith.shrui {bits}, {half} : i64')} : i64 to i32")
         moved = [
-            self.op(f"arith.extui {self._shuffle(part, 'i32', distance)} : i32 to i64")
+            self.op(f"arith.extui {self._shuffle(part, 'i32', mode, distance)} : i32 to i64")
             for part in (low, high)
         ]
         joined = self.op(

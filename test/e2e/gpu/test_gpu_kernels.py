@@ -214,16 +214,23 @@ func.func @main(%x: tensor<7x9xf32>, %t: tensor<3x4xf32>) -> tensor<7x9xf32> {{
     check(text, sample((7, 9)), sample((3, 4), seed=1))
 
 
-def test_running_totals() -> None:
+@pytest.mark.parametrize("kind", ["i32", "f32", "f64", "bf16", "complex<f32>"])
+@pytest.mark.parametrize("length", [40, 700])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_running_totals(length: int, kind: str, backwards: bool) -> None:
+    # Lines of 40 are a thread each, lines of 700 a block: 2 x 256 and a rest of 188.
+    low, high = (0, length - 1) if backwards else (length - 1, 0)
+    shape, zero = f"tensor<3x{length}x2x{kind}>", {"i": "0", "c": "(0.0, 0.0)"}.get(kind[0], "0.0")
     text = f"""
-func.func @main(%x: tensor<5x40xi32>) -> tensor<5x40xi32> {{
-  %z = "hlo.constant"() {{value = dense<0> : tensor<i32>}} : () -> tensor<i32>
-  %0 = "hlo.reduce_window"(%x, %z) {reducer("add", "i32")} {{
-    window_dimensions = array<i64: 1, 40>, padding = dense<[[0, 0], [39, 0]]> : tensor<2x2xi64>}}
-    : (tensor<5x40xi32>, tensor<i32>) -> tensor<5x40xi32>
-  return %0 : tensor<5x40xi32>
+func.func @main(%x: {shape}) -> {shape} {{
+  %z = "hlo.constant"() {{value = dense<{zero}> : tensor<{kind}>}} : () -> tensor<{kind}>
+  %0 = "hlo.reduce_window"(%x, %z) {reducer("add", kind)} {{
+    window_dimensions = array<i64: 1, {length}, 1>,
+    padding = dense<[[0, 0], [{low}, {high}], [0, 0]]> : tensor<3x2xi64>}}
+    : ({shape}, tensor<{kind}>) -> {shape}
+  return %0 : {shape}
 }}"""
-    check(text, sample((5, 40), "i32"))
+    check(text, sample((3, length, 2), kind), ulps=0 if kind[0] == "i" else 4)
 
 
 def test_a_library_call_is_refused_by_name() -> None:
