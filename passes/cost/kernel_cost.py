@@ -13,6 +13,8 @@ from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, is_com
 VIEWS = frozenset({"reshape", "optimization_barrier"})
 PICKING = frozenset({"slice", "dynamic_slice", "gather"})
 TRIP_COUNT = "hlo.trip_count"
+# What stays in a core's cache from one pass over it to the next.
+CACHE_BYTES = 1 << 20
 
 Readers: TypeAlias = dict[Tensor, list[Node]]
 
@@ -100,7 +102,10 @@ def cost_of(node: Node, calls: int = 1) -> KernelCost:
 
 
 def _cost_of_composite(node: Node, calls: int) -> KernelCost:
-    """The cost of kernels in one launch: their sum, but an input that several read counts once."""
+    """The cost of kernels in one launch: their sum, but a small input of several counts once.
+
+    Members do their work one after another: what is larger than the cache is read by each anew.
+    """
     region = node.regions[0]
     members = [cost_of(member) for member in region.nodes]
     taken: dict[Tensor, int] = {}
@@ -108,7 +113,8 @@ def _cost_of_composite(node: Node, calls: int) -> KernelCost:
         readers = readers_in(member.regions[0].nodes)
         for outer, inner in zip(member.operands, member.regions[0].arguments, strict=True):
             most = taken.get(outer, 0) + bytes_taken(inner, readers)
-            taken[outer] = min(bytes_of(outer), most)
+            cached = bytes_of(outer) <= CACHE_BYTES
+            taken[outer] = min(bytes_of(outer), most) if cached else most
     return KernelCost(
         name=str(node.attributes.get("name") or node.name),
         kind=str(node.attributes["kind"]),

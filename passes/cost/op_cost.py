@@ -6,37 +6,6 @@ import math
 
 from hlo.passes.hlo_to_loops.graph import Node, Region
 
-# Take tens of instructions for an element.
-SLOW = frozenset(
-    [
-        "exponential",
-        "exponential_minus_one",
-        "log",
-        "log_plus_one",
-        "logistic",
-        "tanh",
-        "sine",
-        "cosine",
-        "tan",
-        "power",
-        "atan2",
-        "cbrt",
-        "erf",
-        "erfc",
-        "erf_inv",
-        "lgamma",
-        "digamma",
-        "remainder",
-        "divide",
-        "sqrt",
-        "rsqrt",
-        "sort",
-        "scatter",
-        "select_and_scatter",
-    ]
-)
-SLOW_WORK = 8
-
 # Functions that hardware has no instruction for: counted apart from flops, as XLA does.
 TRANSCENDENTAL = frozenset(
     [
@@ -72,6 +41,10 @@ TRANSCENDENTAL = frozenset(
         "zeta",
     ]
 )
+
+# Take tens of instructions for an element.
+SLOW = TRANSCENDENTAL | {"divide", "remainder", "sort", "scatter", "select_and_scatter"}
+SLOW_WORK = 8
 
 # Only move elements, or make them from their index.
 FREE_OF_FLOPS = frozenset(

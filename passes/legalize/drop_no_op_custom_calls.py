@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.rewrite.builder import Builder
+from hlo.passes.rewrite.elementwise import CHLO_FUNCTIONS
 from hlo.passes.rewrite.walk import expand, unsupported
 
 IDENTITIES = frozenset(
@@ -30,34 +31,6 @@ IDENTITIES = frozenset(
 RUNTIME_TARGET = re.compile(
     r"^lapack_([sd](orgqr|ormqr|syevd|sytrd)|[cz](ungqr|unmqr|heevd|hetrd)"
     r"|[sdcz](gees|geev|gehrd|geqp3|geqrf|gesdd|gesvd|getrf|gtsv|potrf|trsm))_ffi$"
-)
-# Ops that travel as custom calls in portable artifacts, by the name behind the namespace.
-_FUNCTIONS = frozenset(
-    [
-        "acos",
-        "acosh",
-        "asin",
-        "asinh",
-        "atan",
-        "atanh",
-        "bessel_i1e",
-        "conj",
-        "cosh",
-        "digamma",
-        "erf",
-        "erf_inv",
-        "erfc",
-        "is_inf",
-        "is_neg_inf",
-        "is_pos_inf",
-        "lgamma",
-        "next_after",
-        "polygamma",
-        "sinh",
-        "square",
-        "tan",
-        "zeta",
-    ]
 )
 
 
@@ -92,7 +65,7 @@ def _replacement(call: ir.Operation, builder: Builder) -> list[ir.Value] | None:
     if target in IDENTITIES:
         return _identity(call, target)
     namespace, _, name = target.partition(".")
-    if namespace in ("mhlo", "chlo") and name in _FUNCTIONS and len(call.results) == 1:
+    if namespace in ("mhlo", "chlo") and name in CHLO_FUNCTIONS and len(call.results) == 1:
         operands = list(call.operands)
         return [builder.one(name, operands, call.results[0].type)]
     raise unsupported(

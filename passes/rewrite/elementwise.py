@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
+# Functions of CHLO that travel as custom calls in portable artifacts.
+CHLO_FUNCTIONS = frozenset(
+    [
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atanh",
+        "bessel_i1e",
+        "conj",
+        "cosh",
+        "digamma",
+        "erf",
+        "erf_inv",
+        "erfc",
+        "is_inf",
+        "is_neg_inf",
+        "is_pos_inf",
+        "lgamma",
+        "next_after",
+        "polygamma",
+        "sinh",
+        "square",
+        "tan",
+        "zeta",
+    ]
+)
 ELEMENTWISE: frozenset[str] = frozenset(
     f"hlo.{name}"
     for name in [
+        *CHLO_FUNCTIONS,
         "abs",
         "cbrt",
         "ceil",
@@ -30,7 +59,6 @@ ELEMENTWISE: frozenset[str] = frozenset(
         "sign",
         "sine",
         "sqrt",
-        "tan",
         "tanh",
         "add",
         "and",
@@ -52,29 +80,7 @@ ELEMENTWISE: frozenset[str] = frozenset(
         "clamp",
         "select",
         "_asin_acos_kernel",
-        "acos",
-        "acosh",
-        "asin",
-        "asinh",
-        "atan",
-        "atanh",
-        "bessel_i1e",
-        "conj",
-        "cosh",
-        "digamma",
-        "erf",
-        "erf_inv",
-        "erfc",
-        "is_inf",
-        "is_neg_inf",
-        "is_pos_inf",
-        "lgamma",
         "mulhi",
-        "next_after",
-        "polygamma",
-        "sinh",
-        "square",
-        "zeta",
     ]
 )
 """Names with their prefix. `hlo.select` and `hlo.clamp` also take scalars for some operands, and
