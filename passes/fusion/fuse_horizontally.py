@@ -15,6 +15,7 @@ from hlo.passes.fusion.composites import compose, wrap
 from hlo.passes.fusion.op_traits import CONTRACTIONS, FUSIBLE
 from hlo.passes.hlo_to_loops.contraction_kernel import fits_register_tiles
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
+from hlo.passes.hlo_to_loops.work import WORK_PER_PIECE, work_of
 
 KIND = "horizontal"
 MAX_MEMBERS = 64  # more need too many pointers, and compile slowly as one function
@@ -34,6 +35,8 @@ class FuseHorizontally(Pass):
     then neither reads what comes of the other. Joined kernels run at the place of the last of them,
     so what the others read lives longer: values made in the block, the arguments and results of the
     block apart, may take up `max_moved_bytes` in each.
+
+    Within loops that is done only where it gives several threads work.
 
     Requires: `fuse` ran.
     Guarantees: the kernels' code is unchanged; work units of the new kernel are split over them.
@@ -58,13 +61,16 @@ class FuseHorizontally(Pass):
                     changed |= self._block(block, region)
         return changed
 
-    def _block(self, block: ir.Block, region: Region) -> bool:
+    def _block(self, block: ir.Block, region: Region, in_loop: bool = False) -> bool:
         changed = False
         for node in region.nodes:
             if node.name in ("while", "if", "case"):
                 for ir_region, inner in zip(node.source.regions, node.regions, strict=True):
-                    changed |= self._block(ir_region.blocks[0], inner)
+                    repeated = in_loop or node.name == "while"
+                    changed |= self._block(ir_region.blocks[0], inner, repeated)
         groups = self._groups(region)
+        if in_loop:
+            groups = [group for group in groups if is_worth_threads(group.members)]
         if not groups:
             return changed
         _reorder(region, groups)
@@ -137,6 +143,16 @@ def _heights(region: Region) -> dict[Node, int]:
             if (producer := operand.producer) is not None:
                 after[producer] = max(after.get(producer, 0), height[node])
     return height
+
+
+def is_worth_threads(nodes: Sequence[Node]) -> bool:
+    """Whether kernels have work for several threads together.
+
+    In a loop, launches cost next to nothing, and a carry that is updated in place by a kernel of
+    its own is not copied: there, kernels are joined for the sake of threads only.
+    """
+    regions = (n.regions[0] if n.name == "fusion" else Region(nodes=[n]) for n in nodes)
+    return sum(work_of(region) for region in regions) >= WORK_PER_PIECE
 
 
 def may_be_member(node: Node) -> bool:

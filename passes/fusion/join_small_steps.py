@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.fusion.composites import compose, wrap
-from hlo.passes.fusion.fuse_horizontally import may_be_member
+from hlo.passes.fusion.fuse_horizontally import is_worth_threads, may_be_member
 from hlo.passes.fusion.join_reduction_steps import KIND
 from hlo.passes.hlo_to_loops.graph import Node, Region, captured, reading
 from hlo.passes.hlo_to_loops.work import work_of
@@ -22,6 +22,8 @@ class JoinSmallSteps(Pass):
 
     They become members that run before the others, on one thread. A chain of them becomes one
     kernel step by step.
+
+    Within loops that is done only for launches that give several threads work.
 
     Requires: `fuse` ran.
     Guarantees: kernels stay in their order; what is joined does `largest` element operations at
@@ -45,15 +47,15 @@ class JoinSmallSteps(Pass):
                     changed |= self._block(region)
         return changed
 
-    def _block(self, region: Region) -> bool:
+    def _block(self, region: Region, in_loop: bool = False) -> bool:
         changed = False
         for node in region.nodes:
             if node.name in ("while", "if", "case"):
                 for inner in node.regions:
-                    changed |= self._block(inner)
-        return self._join(region) or changed
+                    changed |= self._block(inner, in_loop or node.name == "while")
+        return self._join(region, in_loop) or changed
 
-    def _join(self, region: Region) -> bool:
+    def _join(self, region: Region, in_loop: bool) -> bool:
         """Joins the kernels of one block, from the last to the first."""
         position = {node: i for i, node in enumerate(region.nodes)}
         readers: dict[Node, list[Node]] = {node: [] for node in region.nodes}
@@ -68,7 +70,8 @@ class JoinSmallSteps(Pass):
                 continue
             # Launches run where their last members stand; this one must run before all others.
             members = min((launch[r] for r in readers[node]), key=lambda m: position[m[-1]])
-            if may_be_member(members[-1]) and len(members) < self.most_members:
+            worth = not in_loop or is_worth_threads(members)
+            if worth and may_be_member(members[-1]) and len(members) < self.most_members:
                 members.insert(0, node)
                 launch[node] = members
         joined = {id(members): members for members in launch.values() if len(members) > 1}

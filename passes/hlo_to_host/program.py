@@ -16,8 +16,7 @@ from hlo.passes.hlo_to_host.kernel_table import KernelTable
 from hlo.passes.hlo_to_loops.graph import Node, Region, reading
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
-
-WORK_PER_PIECE = 32768  # element operations worth sending to another thread
+from hlo.passes.hlo_to_loops.work import WORK_PER_PIECE
 
 
 @dataclass

@@ -3,7 +3,8 @@
 The region of a composite holds nothing but `hlo.fusion` ops, each the region of a kernel. Work
 units are the members' one after another; a range of units does the part of each member that falls
 in it. Members may read what others make: those with most work run in parallel, what they need is
-done first (the head) and what needs them last (the tail), each by one thread, in order. What only
+done first (the head) and what needs them last (the tail), each by one thread, in order. A launch
+too small for several threads is one unit: its members are called one after another. What only
 members read is scratch.
 """
 
@@ -16,7 +17,7 @@ from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.emitter import Buffer
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers
-from hlo.passes.hlo_to_loops.work import work_of
+from hlo.passes.hlo_to_loops.work import WORK_PER_PIECE, work_of
 
 EmitKernel = Callable[[Region], Kernel]
 
@@ -40,7 +41,8 @@ def phases(region: Region) -> tuple[list[Node], list[Node], list[Node]]:
 def emit_composite(region: Region, emit_kernel: EmitKernel) -> Kernel:
     """The kernel of a region of members, each emitted by `emit_kernel`."""
     head, parallel, tail = phases(region)
-    members = [*parallel, *head, *tail]
+    small = work_of(region) < WORK_PER_PIECE
+    members = list(region.nodes) if small else [*parallel, *head, *tail]
     kernels = _emitted(members, emit_kernel)
     inputs, outputs = argument_buffers(region)
     scratch: list[tuple[int, ElementType]] = []
@@ -61,11 +63,12 @@ def emit_composite(region: Region, emit_kernel: EmitKernel) -> Kernel:
     runtime = any(kernel.runtime for _, kernel in kernels)
     texts = {name: kernel.text.replace("@NAME", f"@NAME{name}") for name, kernel in kernels}
     parameters = [*inputs.values(), *outputs, *_scratch_buffers(scratch)]
+    ahead = len(parallel) + len(head)
     return Kernel(
-        text=_text(parameters, runtime, parts) + "".join(texts.values()),
-        units=begin,
-        head=sum(k.units for _, k in kernels[len(parallel) : len(parallel) + len(head)]),
-        tail=sum(k.units for _, k in kernels[len(parallel) + len(head) :]),
+        text=_text(parameters, runtime, parts, small) + "".join(texts.values()),
+        units=min(begin, 1) if small else begin,
+        head=0 if small else sum(k.units for _, k in kernels[len(parallel) : ahead]),
+        tail=0 if small else sum(k.units for _, k in kernels[ahead:]),
         inputs=tuple(buffer.memref for buffer in inputs.values()),
         outputs=tuple(buffer.memref for buffer in outputs),
         replaces=tuple(
@@ -128,18 +131,19 @@ def _in_place(
     return tuple(found)
 
 
-def _text(parameters: list[Buffer], runtime: bool, parts: list[_Part]) -> str:
+def _text(parameters: list[Buffer], runtime: bool, parts: list[_Part], whole: bool) -> str:
+    """The function of the launch; `whole` if a call always does all of it."""
     arguments = [f"{buffer.name}: {buffer.memref}" for buffer in parameters]
     arguments += ["%runtime: !llvm.ptr"] if runtime else []
     head = ", ".join([*arguments, "%begin: index", "%end: index"])
     lines = [f"func.func @NAME({head}) {{"]
     for i, part in enumerate(parts):
-        lines += _call(i, part)
+        lines += _call(i, part, whole)
     return "\n".join([*lines, "  return", "}", ""])
 
 
-def _call(i: int, part: _Part) -> list[str]:
-    """Does the work units of one member that lie in [%begin, %end)."""
+def _call(i: int, part: _Part, whole: bool) -> list[str]:
+    """Does the work units of one member that lie in [%begin, %end), or all of them."""
     names = [buffer.name for buffer in part.buffers]
     types = [buffer.memref for buffer in part.buffers]
     if part.kernel.runtime:
@@ -147,6 +151,15 @@ def _call(i: int, part: _Part) -> list[str]:
         types.append("!llvm.ptr")
     first, units = f"%first{i}", part.kernel.units
     signature = ", ".join([*types, "index", "index"])
+    if whole and not units:
+        return []
+    if whole:
+        return [
+            f"  %low{i} = arith.constant 0 : index",
+            f"  %high{i} = arith.constant {units} : index",
+            f"  func.call @NAME{part.function}({', '.join([*names, f'%low{i}', f'%high{i}'])}) : "
+            f"({signature}) -> ()",
+        ]
     return [
         f"  {first} = arith.constant {part.begin} : index",
         f"  %none{i} = arith.constant 0 : index",

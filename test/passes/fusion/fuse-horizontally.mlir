@@ -1,4 +1,4 @@
-// Updates of arguments of different sizes are one launch of 1 + 1 units; results take over donated arguments.
+// Updates of arguments of different sizes are one launch; results take over donated arguments.
 // RUN: hlo-opt --fuse --fuse-horizontally %s | FileCheck %s
 // RUN: hlo-opt --compile-to=host %s | FileCheck %s --check-prefix=HOST
 
@@ -9,7 +9,7 @@
 // CHECK: hlo.return
 // CHECK: hlo.reason = "2 kernels that do not depend on one another"
 
-// HOST: func.func private @[[K:.*]](memref<{{.*}}) attributes {{.*}}hlo.units = 2 : i64
+// HOST: func.func private @[[K:.*]](memref<{{.*}}) attributes {{.*}}hlo.units = 1 : i64
 // HOST: func.func @main
 // HOST-NOT: alloc
 // HOST: call @[[K]]({{.*}}) : (memref<128xf32>, memref<128xf32>, memref<24xf32>, memref<24xf32>, memref<128xf32>, memref<24xf32>) -> ()
