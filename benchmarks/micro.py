@@ -1,5 +1,5 @@
 """Micro-benchmarks: one operation or small fusion each, ours beside jax (and torch where it is
-installed), against the machine's own limits; writes a section of docs/benchmarks.md and JSON.
+installed), against the machine's own limits; writes docs/benchmark_micro.md and JSON.
 
 python benchmarks/micro.py [PATTERN ...] [--threads=N] [--cpu-time]
 
@@ -29,7 +29,7 @@ import numpy as np
 from micro_cases import Case, cases
 
 ROOT = Path(__file__).resolve().parent.parent
-HEADING = "## Micro-benchmarks"
+HEADING = "# Micro-benchmarks"
 SAMPLE_SECONDS = 2e-4
 TOLERANCE = 2e-5
 
@@ -87,7 +87,7 @@ def main() -> int:
     args.json.parent.mkdir(parents=True, exist_ok=True)
     record = {"limits": asdict(limits), "figures": [asdict(figure) for figure in figures]}
     args.json.write_text(json.dumps(record, indent=1) + "\n")
-    write_section(args.markdown, section(figures, limits, cpu_time=args.cpu_time))
+    args.markdown.write_text(page(figures, limits, cpu_time=args.cpu_time))
     return 0
 
 
@@ -240,8 +240,8 @@ def line_of(figure: Figure) -> str:
     )
 
 
-def section(figures: Sequence[Figure], limits: Limits, *, cpu_time: bool) -> str:
-    """The section of docs/benchmarks.md."""
+def page(figures: Sequence[Figure], limits: Limits, *, cpu_time: bool) -> str:
+    """The page docs/benchmark_micro.md."""
     counted = "processor time of one thread" if cpu_time else "wall time of all threads"
     mean = math.exp(statistics.mean(math.log(figure.ratio) for figure in figures))
     behind = [figure.name for figure in figures if figure.ratio < 1]
@@ -269,12 +269,6 @@ def section(figures: Sequence[Figure], limits: Limits, *, cpu_time: bool) -> str
     return "\n".join(lines) + "\n"
 
 
-def write_section(page: Path, text: str) -> None:
-    """Puts the section at the end of the page, in place of the one there."""
-    before = page.read_text().partition(HEADING)[0] if page.exists() else ""
-    page.write_text(f"{before.rstrip()}\n\n{text}")
-
-
 def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatch(name, f"*{pattern}*") for pattern in patterns)
 
@@ -288,7 +282,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=15, help="samples of each side")
     parser.add_argument("--cpu-time", action="store_true", help="one processor, processor time")
     parser.add_argument("--json", type=Path, default=ROOT / "out" / "micro.json")
-    parser.add_argument("--markdown", type=Path, default=ROOT / "docs" / "benchmarks.md")
+    parser.add_argument("--markdown", type=Path, default=ROOT / "docs" / "benchmark_micro.md")
     return parser
 
 
