@@ -35,12 +35,15 @@ class Attention:
     Attributes:
         root: the op whose result the kernel stores.
         core: ops that depend on the scores, the dots included: no other kernel computes them.
-        side: ops for masks, biases and constants, copied into the kernel.
+        side: ops for masks, biases and constants, copied into the kernel; of a backward pass also
+            those that make the scores and weights again.
+        more_roots: other ops whose results it stores.
     """
 
     root: Node
     core: tuple[Node, ...]
     side: tuple[Node, ...]
+    more_roots: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,10 @@ class Refusal:
 
 
 def find_attention(
-    nodes: Sequence[Node], readers: Mapping[Tensor, Sequence[Node]], leaves: set[Tensor]
+    nodes: Sequence[Node],
+    readers: Mapping[Tensor, Sequence[Node]],
+    leaves: set[Tensor],
+    gradients: Sequence[Attention] = (),
 ) -> tuple[list[Attention], list[Refusal]]:
     """The attentions of a block, in program order, and what came close.
 
@@ -61,10 +67,14 @@ def find_attention(
         nodes: the block's ops.
         readers: of each tensor, those inside regions included.
         leaves: tensors that leave the block.
+        gradients: the block's backward passes, which need nothing of what they compute again.
     """
-    search = _Search({n: i for i, n in enumerate(nodes)}, readers, leaves)
+    search = Search({n: i for i, n in enumerate(nodes)}, readers, leaves)
     found: list[Attention] = []
-    taken: set[Node] = set()
+    taken = {n for gradient in gradients for n in gradient.core}
+    search.sides = [set(gradient.side) for gradient in gradients]
+    for gradient, side in zip(gradients, search.sides, strict=True):
+        search.copies.update(dict.fromkeys(gradient.core, side))
     for node in nodes:
         if node.name == "dot_general" and node not in taken:
             attention = search.ending_in(node, taken)
@@ -74,7 +84,9 @@ def find_attention(
     return found, [r for r in search.refusals if r.product not in taken]
 
 
-class _Search:
+class Search:
+    """What the search for attentions in a block knows."""
+
     def __init__(
         self,
         position: Mapping[Node, int],
@@ -84,11 +96,14 @@ class _Search:
         self.position, self.readers, self.leaves = position, readers, leaves
         self.refusals: list[Refusal] = []
         self._made: dict[Tensor, list[Node]] = {}
+        # The ops that a backward pass, to which an op belongs, computes again.
+        self.copies: dict[Node, set[Node]] = {}
+        self.sides: list[set[Node]] = []
 
     def ending_in(self, product: Node, taken: set[Node]) -> Attention | None:
         """The attention whose second dot is `product`."""
         for operand in product.operands:
-            cone = self._cone(operand)
+            cone = self.cone(operand)
             dots = [n for n in cone if n.name == "dot_general" and n not in taken]
             if not dots or not any(n.name == "reduce" for n in cone):
                 continue
@@ -98,7 +113,7 @@ class _Search:
                     return attention
         return None
 
-    def _cone(self, tensor: Tensor) -> list[Node]:
+    def cone(self, tensor: Tensor) -> list[Node]:
         """What makes a tensor, back to dots and to what is not computed by loops."""
         found: dict[Node, None] = {}
         pending = [tensor]
@@ -136,10 +151,10 @@ class _Search:
         core += after
         held = set(core)
         for node in core:
-            if node is not root and (reader := self._outside(node, held)) is not None:
+            if node is not root and (reader := self.outside(node, held)) is not None:
                 self.refusals.append(Refusal(scores, product, f"{node.name} is read {reader}"))
                 return None
-        side = self._side(core)
+        side = self.side(core)
         ordered = sorted({*core, *side}, key=self.position.__getitem__)
         try:
             parts = attention_parts(ordered, root.results[0])
@@ -151,14 +166,26 @@ class _Search:
             return None
         return Attention(root, tuple(sorted(core, key=self.position.__getitem__)), tuple(side))
 
-    def _outside(self, node: Node, held: set[Node]) -> str | None:
+    def outside(self, node: Node, held: set[Node]) -> str | None:
         for result in node.results:
             if result in self.leaves:
                 return "outside the block"
             for reader in self.readers.get(result, ()):
-                if reader not in held:
+                if reader not in held and not self._reads_copy(node, reader):
                     return f"by {reader.name} too"
         return None
+
+    def _reads_copy(self, node: Node, reader: Node) -> bool:
+        """Whether all that comes of a reader is in backward passes that compute the op again."""
+        if reader in self.copies:
+            return node in self.copies[reader]
+        if not any(reader in side and node in side for side in self.sides):
+            return False
+        return not any(
+            result in self.leaves
+            or not all(self._reads_copy(reader, r) for r in self.readers.get(result, ()))
+            for result in reader.results
+        )
 
     def _after(self, product: Node, depends: set[Tensor]) -> list[Node]:
         """What follows element by element and no one else reads: a transpose, a division."""
@@ -194,13 +221,12 @@ class _Search:
         return [*sorted(spreading, key=self.position.__getitem__), *found]
 
     # -- masks -------------------------------------------------------------------------------------
-    def _side(self, core: Sequence[Node]) -> list[Node]:
+    def side(self, core: Sequence[Node]) -> list[Node]:
         """Ops to compute again in the kernel: what is smaller when made there than when read."""
         held = set(core)
         side: dict[Node, None] = {}
-        dots = (core[0], next(n for n in reversed(core) if n.name == "dot_general"))
         for node in core:
-            if node in dots:
+            if node.name == "dot_general":
                 for operand in node.operands:
                     side.update(dict.fromkeys(self._views(operand, held)))
                 continue

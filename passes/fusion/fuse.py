@@ -81,7 +81,8 @@ class Fuse(Pass):
         fusion = self._fusion_of(region)
         groups = [g for g in fusion.run() if _is_worth_a_kernel(g)]
         doomed: dict[Node, None] = {}
-        for group in groups:
+        # Kernels with copies of ops come first: while those are as they were.
+        for group in sorted(groups, key=lambda g: (g.kind is None, -len(g.more_roots))):
             _rewrite(group, fusion)
             doomed.update(dict.fromkeys(group.ordered(fusion.position)))
         for node in sorted(doomed, key=fusion.position.__getitem__, reverse=True):

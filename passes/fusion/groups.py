@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from hlo.passes.cost.kernel_cost import bytes_of
 from hlo.passes.fusion.attention import KIND as ATTENTION
 from hlo.passes.fusion.attention import Attention, find_attention
+from hlo.passes.fusion.attention_gradient import find_gradients
 from hlo.passes.fusion.op_traits import (
     CONTRACTIONS,
     ELEMENTWISE,
@@ -142,9 +143,11 @@ class BlockFusion:
         found: list[Group] = []
         claimed: set[Node] = set()
         if self.attention:
-            attentions, refusals = find_attention(self.nodes, self.readers, self.leaves)
+            block = self.nodes, self.readers, self.leaves
+            gradients = find_gradients(*block)
+            attentions, refusals = find_attention(*block, gradients)
             self.refusals = {r.scores: r.reason for r in refusals}
-            for attention in attentions:
+            for attention in (*gradients, *attentions):
                 found.append(self._claim(attention))
                 claimed.update(attention.core)
         for node in reversed(self.nodes):
@@ -161,7 +164,12 @@ class BlockFusion:
 
     def _claim(self, attention: Attention) -> Group:
         """An attention as a group, closed to other ops."""
-        group = Group(attention.root, {*attention.core, *attention.side}, kind=ATTENTION)
+        group = Group(
+            attention.root,
+            {*attention.core, *attention.side},
+            list(attention.more_roots),
+            kind=ATTENTION,
+        )
         for node in group.nodes:
             self.groups.setdefault(node, []).append(group)
         yes = FusionDecision.yes("both are in one attention: the scores stay in scratch")

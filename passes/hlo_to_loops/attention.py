@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hlo.passes.hlo_to_loops.attention_gradient_kernel import emit_attention_gradient
+from hlo.passes.hlo_to_loops.attention_gradient_parts import gradient_parts
 from hlo.passes.hlo_to_loops.attention_kernel import emit_attention_columns, takes_columns
 from hlo.passes.hlo_to_loops.attention_parts import NotAttentionError, attention_parts
 from hlo.passes.hlo_to_loops.attention_rows import emit_attention_rows
@@ -10,10 +12,13 @@ from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 
 
 def emit_attention(region: Region) -> Kernel | None:
-    """The kernel of two dots with a softmax between them; None for any other region."""
-    if sum(n.name == "dot_general" for n in region.nodes) != 2 or len(region.results) != 1:
-        return None
+    """The kernel of an attention, or of its backward pass; None for any other region."""
+    dots = sum(n.name == "dot_general" for n in region.nodes)
     try:
+        if dots == 5 and len(region.results) == 3:
+            return emit_attention_gradient(region, gradient_parts(region.nodes))
+        if dots != 2 or len(region.results) != 1:
+            return None
         parts = attention_parts(region.nodes, region.results[0])
     except NotAttentionError:
         return None

@@ -18,7 +18,14 @@ from collections.abc import Callable, Sequence
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.attention_emission import AttentionEmission, at, lanes_of
-from hlo.passes.hlo_to_loops.attention_parts import DEPTH, KEY, WIDTH, AttentionParts, row_name
+from hlo.passes.hlo_to_loops.attention_parts import (
+    DEPTH,
+    KEY,
+    WIDTH,
+    AttentionParts,
+    Operand,
+    row_name,
+)
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.elemental.reductions import accumulator_type, monoid_of, reducer
@@ -44,13 +51,16 @@ def takes_columns(parts: AttentionParts) -> bool:
 
 def emit_attention_columns(region: Region, parts: AttentionParts) -> Kernel:
     """The kernel in which lanes are rows; see `takes_columns`."""
-    return _Columns(region, parts).emit()
+    return Columns(region, parts).emit()
 
 
-class _Columns(AttentionEmission):
+class Columns(AttentionEmission):
+    """Emission by blocks of rows, `vectors` of them; each step of a block is a method."""
+
     def __init__(self, region: Region, parts: AttentionParts) -> None:
         super().__init__(region, parts)
         self.em.gathers = True
+        self.target = self.outputs[0]
         self.block = parts.block
         self.extent = parts.rows[self.block]
         self.vectors = min(VECTORS, self.extent // self.lanes)
@@ -80,6 +90,15 @@ class _Columns(AttentionEmission):
         return self.kernel(math.prod(sizes) * self.blocks, self.scratch_elements, block)
 
     def _block_of_rows(self, row_block: Affine) -> None:
+        self._start(row_block)
+        self._pack(self.parts.query, DEPTH, self.parts.depth, self.query_at)
+        peaks, end = self._scores_and_peaks()
+        totals = self._weights(peaks, end)
+        self._probabilities(peaks, totals, end)
+        poison = self._poison(end)
+        self._products(end, poison)
+
+    def _start(self, row_block: Affine) -> None:
         """The last block starts early enough to be whole; what it repeats it does not store."""
         em, b = self.em, self.b
         self.wanted = row_block * self.span
@@ -91,12 +110,6 @@ class _Columns(AttentionEmission):
             name = b.load(f"arith.addi {em.index(self.first)}, {b.index(v * self.lanes)} : index")
             em.variable(name, self.extent)
             self.names.append(name)
-        self._pack_query()
-        peaks, end = self._scores_and_peaks()
-        totals = self._weights(peaks, end)
-        self._probabilities(peaks, totals, end)
-        poison = self._poison(end)
-        self._products(end, poison)
 
     def _at_most(self, index: str, most: int) -> Affine:
         b = self.b
@@ -111,44 +124,47 @@ class _Columns(AttentionEmission):
         return {**self.where, row_name(self.block): index}
 
     # -- query -------------------------------------------------------------------------------------
-    def _pack_query(self) -> None:
-        """The block's queries, a line of rows for each step of the depth."""
-        parts, em, b = self.parts, self.em, self.b
-        offset = parts.query.offset
-        row = row_name(self.block)
-        if offset.coefficient(DEPTH) == 1 and offset.coefficient(row) != 1:
-            self._pack_transposed()
+    def _pack(self, operand: Operand, name: str, extent: int, lines: int) -> None:
+        """The block's rows of an operand: from `lines` on a line of rows for each of its columns.
+
+        Args:
+            name: the variable of the columns; `extent`: how many there are.
+        """
+        em, b = self.em, self.b
+        offset = operand.offset
+        if offset.coefficient(name) == 1 and offset.coefficient(row_name(self.block)) != 1:
+            self._pack_transposed(operand, name, extent, lines)
             return
-        buffer = self.inputs[parts.query.tensor]
-        with b.loop(b.index(0), b.index(parts.depth), b.index(1)) as loop:
-            depth = em.variable(loop.iv, parts.depth)
-            for v, name in enumerate(self.names):
-                with em.vector(name, self.lanes):
+        buffer = self.inputs[operand.tensor]
+        with b.loop(b.index(0), b.index(extent), b.index(1)) as loop:
+            column = em.variable(loop.iv, extent)
+            for v, lane in enumerate(self.names):
+                with em.vector(lane, self.lanes):
                     em.hoist_from_here()
-                    place = at(offset, {**self._rows(v), DEPTH: depth})
+                    place = at(offset, {**self._rows(v), name: column})
                     value = elementwise.convert(b, em.load(buffer, place), self.kind)
-                    self.store(value.name, depth * self.span + (v * self.lanes + self.query_at))
+                    self.store(value.name, column * self.span + (v * self.lanes + lines))
 
-    def _pack_transposed(self) -> None:
-        parts, em, b, lanes = self.parts, self.em, self.b, self.lanes
-        buffer = self.inputs[parts.query.tensor]
+    def _pack_transposed(self, operand: Operand, name: str, extent: int, lines: int) -> None:
+        em, b, lanes = self.em, self.b, self.lanes
+        buffer = self.inputs[operand.tensor]
 
-        def block(depth: Affine, name: str, count: int, line: Affine) -> None:
+        def block(column: Affine, lane: str, count: int, line: Affine) -> None:
             mask = None
             if count < lanes:
                 mask = b.op(f"vector.constant_mask [{count}] : vector<{lanes}xi1>")
             loaded: list[str] = []
             for i in range(lanes):
-                with em.vector(name, lanes, mask):
+                with em.vector(lane, lanes, mask):
                     em.hoist_from_here()
-                    where = {**self._row(self.first + line + i), DEPTH: depth}
-                    value = em.load(buffer, at(parts.query.offset, where))
+                    where = {**self._row(self.first + line + i), name: column}
+                    value = em.load(buffer, at(operand.offset, where))
                     loaded.append(elementwise.convert(b, value, self.kind).name)
-            for i, column in enumerate(transposed_lanes(b, loaded, self.vector)):
+            for i, held in enumerate(transposed_lanes(b, loaded, self.vector)):
                 if i < count:
-                    self.store(column, (depth + i) * self.span + line + self.query_at)
+                    self.store(held, (column + i) * self.span + line + lines)
 
-        self._by_square(parts.depth, block)
+        self._by_square(extent, block)
 
     def _by_square(self, extent: int, body: Callable[[Affine, str, int, Affine], None]) -> None:
         """Squares of lanes x lanes: (start along `extent`, its name, how many there, the rows')."""
@@ -232,7 +248,7 @@ class _Columns(AttentionEmission):
     def _score_tiles(self, low: str, high: str) -> None:
         """Register tiles of keys x rows: the scores, made logits on the way to scratch."""
         parts, em, b = self.parts, self.em, self.b
-        count = _even(parts.keys, TILE)
+        count = even(parts.keys, TILE)
         with b.loop(low, high, b.index(count)) as loop:
             key = self._at_most(loop.iv, parts.keys - count)
             sums = self._tile(
@@ -334,7 +350,7 @@ class _Columns(AttentionEmission):
     def _weights(self, peaks: Sequence[Value], end: str) -> list[Value]:
         """Logits in scratch become weights; their sums."""
         parts, em, b = self.parts, self.em, self.b
-        unroll = min(self.unroll, 2)
+        unroll = self.unroll  # several partial sums: faster, and rounded less
         neutral = [self._neutral(parts.total)[0]] * (self.vectors * unroll)
         carried = [(v.name, self._type(v)) for v in neutral]
         with b.loop(b.index(0), end, b.index(unroll), carried) as loop:
@@ -421,10 +437,14 @@ class _Columns(AttentionEmission):
             self.store(name, Affine((), self.poison_at + start))
         return True
 
-    def _products(self, end: str, poison: bool) -> None:
-        """Register tiles of columns of the values x rows, and their way to the result."""
+    def _products(self, end: str, poison: bool, lines: int = 0) -> None:
+        """Register tiles of columns of the values x rows, and their way to the result.
+
+        Args:
+            lines: where the factors of the values are in scratch.
+        """
         parts, b = self.parts, self.b
-        count = _even(parts.width, TILE)
+        count = even(parts.width, TILE)
         direct = parts.result_at.coefficient(row_name(self.block)) == 1
         with b.loop(b.index(0), b.index(parts.width), b.index(count)) as loop:
             column = self._at_most(loop.iv, parts.width - count)
@@ -439,7 +459,7 @@ class _Columns(AttentionEmission):
                 lambda r, key: self.splatted(
                     parts.value, {**self.where, row_name(self.block): ZERO, KEY: key,
                                   WIDTH: column + r}),
-                0,
+                lines,
             )  # fmt: skip
             for r in range(count):
                 for v in range(self.vectors):
@@ -476,7 +496,7 @@ class _Columns(AttentionEmission):
             self.provide_constantly(parts.total.results[0], total)
             offset = at(parts.result_at, {**self._rows(v), WIDTH: column})
             value = em.element(parts.result, Position.of_offset(offset))
-            em.store(value, self.outputs[0], offset)
+            em.store(value, self.target, offset)
 
     def _store_transposed(self) -> None:
         """Rows of the result, contiguous in memory, out of the columns in scratch."""
@@ -511,7 +531,7 @@ class _Columns(AttentionEmission):
             self.provide_constantly(parts.product, self.rounded(parts.product, held))
             offset = at(parts.result_at, {**self._row(row), WIDTH: column})
             value = em.element(parts.result, Position.of_offset(offset))
-            em.store(value, self.outputs[0], offset)
+            em.store(value, self.target, offset)
 
     def _total_of(self, line: Affine) -> Value:
         """A row's sum, at the current width."""
@@ -522,7 +542,7 @@ class _Columns(AttentionEmission):
         return self.em.splat(value, lanes) if lanes else value
 
 
-def _even(extent: int, most: int) -> int:
+def even(extent: int, most: int) -> int:
     """The size of pieces, at most `most`, that cut `extent` into as few and as even ones as can."""
     pieces = -(-extent // most)
     return -(-extent // pieces)

@@ -40,6 +40,19 @@ class Operand:
 
 
 @dataclass(frozen=True)
+class Contraction:
+    """A dot of scores or the like: the other operand, where results are, what it sums over.
+
+    `extent` is that of the other operand's free dimension.
+    """
+
+    other: Operand
+    result_at: Affine
+    summed: Affine
+    extent: int
+
+
+@dataclass(frozen=True)
 class CausalMask:
     """logits = select(condition, x, fill), the condition false where key > row + `ahead`.
 
@@ -117,10 +130,12 @@ def attention_parts(nodes: Sequence[Node], result: Tensor) -> AttentionParts:
     Raises:
         NotAttentionError: if they are something else.
     """
-    return _Reading(nodes, result).parts()
+    return Reading(nodes, result).parts()
 
 
-class _Reading:
+class Reading:
+    """Reads the parts out of ops; what it knows of them on the way."""
+
     def __init__(self, nodes: Sequence[Node], result: Tensor) -> None:
         self.nodes, self.result = list(nodes), result
         self.held = set(nodes)
@@ -131,43 +146,36 @@ class _Reading:
     def parts(self) -> AttentionParts:
         first, second = self._two("dot_general")
         maximum, total = self._two("reduce")
-        _require(monoid_of(maximum.regions[0]) == "maximum", "its first reduction is no maximum")
-        _require(monoid_of(total.regions[0]) == "add", "its second reduction is no sum")
-        for fold in (maximum, total):
-            operand = fold.operands[0]
-            _require(len(fold.operands) == 2, "it reduces several operands")
-            _require(
-                tuple(fold.attributes["dimensions"]) == (operand.rank - 1,),
-                "it does not reduce the last dimension",
-            )
-            _require(_is_constant(fold.operands[1]), "a reduction's initial value is no constant")
+        require(monoid_of(maximum.regions[0]) == "maximum", "its first reduction is no maximum")
+        require(monoid_of(total.regions[0]) == "add", "its second reduction is no sum")
+        self.check_folds((maximum, total))
         scores, logits, weights = first.results[0], maximum.operands[0], total.operands[0]
         rows, keys = logits.shape[:-1], logits.shape[-1]
-        _require(logits.size > 0 and scores.size == logits.size, "it is empty or changes size")
-        self.extents = {row_name(d): size for d, size in enumerate(rows)} | {KEY: keys}
-        depends = self._depends_on(scores)
+        require(logits.size > 0 and scores.size == logits.size, "it is empty or changes size")
+        self.start(logits)
+        depends = self.depends_on(scores)
         self._place(scores, logits, depends)
         side = [i for i, o in enumerate(second.operands) if o in depends]
-        _require(len(side) == 1, "its second dot does not read probabilities once")
+        require(len(side) == 1, "its second dot does not read probabilities once")
         probabilities = second.operands[side[0]]
         for name, tensor in (("sum", weights), ("dot", probabilities)):
-            _require(tensor in self.at, f"its {name} reads something else than a score's element")
+            require(tensor in self.at, f"its {name} reads something else than a score's element")
         weights_dims = self._dims(self.at[weights], weights.shape)
-        _require(
+        require(
             weights_dims is not None and weights_dims[-1] == _variable(KEY, keys),
             "its sum is not over the keys",
         )
         assert weights_dims is not None
         self._check_stages(scores, logits, maximum, weights, total, probabilities)
-        query, key, depth = self._first_dot(first)
+        query, key, depth = self.first_dot(first)
         value, product_at, width = self._second_dot(second, side[0])
-        query, key, value = (self._in_memory(o) for o in (query, key, value))
+        query, key, value = (self.in_memory(o) for o in (query, key, value))
         operands = (query, key, value)
         for operand in operands:
-            _require(operand.tensor.type.name in FLOATS, "an operand is not a float")
-            _require(operand.tensor.producer not in self.held, "an operand is made by the kernel")
+            require(operand.tensor.type.name in FLOATS, "an operand is not a float")
+            require(operand.tensor.producer not in self.held, "an operand is made by the kernel")
         double = [t.type.name == "f64" for t in (scores, *self.at, *(o.tensor for o in operands))]
-        _require(all(double) or not any(double), "it changes between f64 and narrower floats")
+        require(all(double) or not any(double), "it changes between f64 and narrower floats")
         quotient = _quotient_of(self.nodes, logits, maximum, weights, total)
         return AttentionParts(
             rows, keys, depth, width, query, key, value, scores, logits, maximum, weights,
@@ -178,12 +186,28 @@ class _Reading:
             self._causal(logits, quotient, probabilities),
         )  # fmt: skip
 
+    def check_folds(self, folds: Sequence[Node]) -> None:
+        """Reductions are of one operand, over its last dimension, from a constant."""
+        for fold in folds:
+            operand = fold.operands[0]
+            require(len(fold.operands) == 2, "it reduces several operands")
+            require(
+                tuple(fold.attributes["dimensions"]) == (operand.rank - 1,),
+                "it does not reduce the last dimension",
+            )
+            require(_is_constant(fold.operands[1]), "a reduction's initial value is no constant")
+
+    def start(self, logits: Tensor) -> None:
+        """Takes the dimensions of the logits for the variables of all positions."""
+        rows = {row_name(d): size for d, size in enumerate(logits.shape[:-1])}
+        self.extents = rows | {KEY: logits.shape[-1]}
+
     def _two(self, name: str) -> tuple[Node, Node]:
         found = [n for n in self.nodes if n.name == name]
-        _require(len(found) == 2, f"it holds {len(found)} ops {name}, not 2")
+        require(len(found) == 2, f"it holds {len(found)} ops {name}, not 2")
         return found[0], found[1]
 
-    def _depends_on(self, scores: Tensor) -> set[Tensor]:
+    def depends_on(self, scores: Tensor) -> set[Tensor]:
         """The scores and everything made from them."""
         found = {scores}
         for node in self.nodes:
@@ -200,11 +224,11 @@ class _Reading:
         self.at[logits] = Position.of_dims(variables).linear(logits.shape)
         for node in reversed(self.nodes):
             result = node.results[0]
-            if result in self.at and result is not scores:
+            if result in self.at and result is not scores and node.name not in FOLDING:
                 for operand in node.operands:
                     if operand in depends and operand.size == scores.size:
                         self._note(operand, self._back(node, self.at[result]))
-        _require(scores in self.at, "its maximum is not taken of the scores")
+        require(scores in self.at, "its maximum is not taken of the scores")
         for node in self.nodes:
             result = node.results[0]
             if result.size != scores.size or result is scores or node.name in FOLDING:
@@ -213,11 +237,25 @@ class _Reading:
                 if operand in self.at:
                     self._note(result, self._on(node, self.at[operand]))
 
+    def place_all(self, scores: Tensor, logits: Tensor) -> None:
+        """Offsets of tensors besides that take part element by element, such as gradients."""
+        self._place(scores, logits, self.depends_on(scores))
+        for node in reversed(self.nodes):
+            result = node.results[0]
+            if result not in self.at or result is scores or node.name in FOLDING:
+                continue
+            for operand in node.operands:
+                if operand.size == scores.size and operand.producer in self.held:
+                    offset = self._back(node, self.at[result])
+                    if offset is not None:
+                        self._note(operand, offset)
+        self._place(scores, logits, self.depends_on(scores))
+
     def _note(self, tensor: Tensor, offset: Affine | None) -> None:
-        _require(offset is not None, "its indices are not affine")
+        require(offset is not None, "its indices are not affine")
         assert offset is not None
         known = self.at.setdefault(tensor, offset)
-        _require(known == offset, "a score is read at two places")
+        require(known == offset, "a score is read at two places")
 
     def _dims(self, offset: Affine, shape: Sequence[int]) -> tuple[Affine, ...] | None:
         dims: list[Affine] = []
@@ -258,74 +296,81 @@ class _Reading:
             for operand in node.operands:
                 if operand in at and node.results[0].size == product.size:
                     moved = self._on(node, at[operand])
-                    _require(moved is not None, "its result's indices are not affine")
+                    require(moved is not None, "its result's indices are not affine")
                     assert moved is not None
                     at[node.results[0]] = moved
-        _require(self.result in at, "its result is not made of the second dot's")
+        require(self.result in at, "its result is not made of the second dot's")
         return at[self.result]
 
     # -- dots --------------------------------------------------------------------------------------
-    def _first_dot(self, dot: Node) -> tuple[Operand, Operand, int]:
-        """(query, key, depth)."""
+    def first_dot(self, dot: Node, name: str = DEPTH) -> tuple[Operand, Operand, int]:
+        """(query, key, depth); `name` is the variable of what is summed."""
         scores = dot.results[0]
         dims = self._dims(self.at[scores], scores.shape)
-        _require(dims is not None, "its scores' indices are not affine")
+        require(dims is not None, "its scores' indices are not affine")
         assert dims is not None
         sides = _sides(dot, dims)
         depth = dot.operands[0].shape[_only(sides[0].summed)]
-        self.extents[DEPTH] = depth
-        offsets = [self._operand(side, {_only(side.summed): _variable(DEPTH, depth)}, dims)
+        self.extents[name] = depth
+        offsets = [self._operand(side, {_only(side.summed): _variable(name, depth)}, dims)
                    for side in sides]  # fmt: skip
         walks = [o.offset.coefficient(KEY) != 0 for o in offsets]
         if scores.size == self.extents[KEY] == 1 or not any(walks):
             walks = [False, True]
-        _require(walks[0] != walks[1], "both operands of its first dot walk the keys")
+        require(walks[0] != walks[1], "both operands of its first dot walk the keys")
         key, query = (offsets[0], offsets[1]) if walks[0] else (offsets[1], offsets[0])
         return query, key, depth
 
     def _second_dot(self, dot: Node, side: int) -> tuple[Operand, Affine, int]:
         """(value, offset of the result, width)."""
+        contraction = self.contraction(dot, side, WIDTH)
+        key = _variable(KEY, self.extents[KEY])
+        require(contraction.summed == key, "its second dot does not sum over the keys")
+        return contraction.other, contraction.result_at, contraction.extent
+
+    def contraction(self, dot: Node, side: int, name: str) -> Contraction:
+        """A dot of a tensor with an element for each score, operand `side`, and one in memory."""
         weights = dot.operands[side]
         dims = self._dims(self.at[weights], weights.shape)
-        _require(dims is not None, "its probabilities' indices are not affine")
+        require(dims is not None, "its probabilities' indices are not affine")
         assert dims is not None
         numbers = dot.attributes["dot_dimension_numbers"]
         names = ("lhs", "rhs") if side == 0 else ("rhs", "lhs")
         ours, theirs = (_dims_of(numbers, name) for name in names)
-        summed = _only(ours[1])
-        key = _variable(KEY, self.extents[KEY])
-        _require(dims[summed] == key, "its second dot does not sum over the keys")
+        wide = [d for d in ours[1] if weights.shape[d] != 1]
+        summed = dims[_only(wide or ours[1][:1])]
         value = dot.operands[1 - side]
         free = [d for d in range(value.rank) if d not in theirs[0] and d not in theirs[1]]
         wide = [d for d in free if value.shape[d] != 1]
-        _require(len(wide) <= 1, "its values have several free dimensions")
-        width = value.shape[wide[0]] if wide else 1
-        self.extents[WIDTH] = width
+        require(len(wide) <= 1, "its values have several free dimensions")
+        extent = value.shape[wide[0]] if wide else 1
+        self.extents[name] = extent
         at = [ZERO] * value.rank
         for p, q in zip(ours[0], theirs[0], strict=True):
             at[q] = dims[p]
-        at[_only(theirs[1])] = key
+        for p, q in zip(ours[1], theirs[1], strict=True):
+            at[q] = dims[p]
         for d in wide:
-            at[d] = _variable(WIDTH, width)
+            at[d] = _variable(name, extent)
         rest = [d for d in range(weights.rank) if d not in ours[0] and d not in ours[1]]
         ours_free, theirs_free = [dims[d] for d in rest], [at[d] for d in free]
-        batch = [dims[p] for p in ours[0]]
-        place = [*batch, *ours_free, *theirs_free] if side == 0 else [
-            *batch, *theirs_free, *ours_free]  # fmt: skip
+        first, last = (ours_free, theirs_free) if side == 0 else (theirs_free, ours_free)
+        place = [*(dims[p] for p in ours[0]), *first, *last]
         product = dot.results[0]
-        return (
+        return Contraction(
             Operand(value, Position.of_dims(at).linear(value.shape)),
             Position.of_dims(place).linear(product.shape),
-            width,
+            summed,
+            extent,
         )
 
-    def _in_memory(self, operand: Operand) -> Operand:
+    def in_memory(self, operand: Operand) -> Operand:
         """The operand as part of the tensor that it is a slice or reshape of in the kernel."""
         tensor, offset = operand.tensor, operand.offset
         while (node := tensor.producer) is not None and node in self.held:
             if node.name == "slice":
                 dims = self._dims(offset, tensor.shape)
-                _require(dims is not None, "an operand's indices are not affine")
+                require(dims is not None, "an operand's indices are not affine")
                 starts, strides = node.attributes["start_indices"], node.attributes["strides"]
                 moved = [d * n + a for d, a, n in zip(dims or (), starts, strides, strict=True)]
                 offset = Position.of_dims(moved).linear(node.operands[0].shape)
@@ -350,23 +395,23 @@ class _Reading:
     ) -> None:  # fmt: skip
         """Each stage is made of what the one before keeps: logits, then weights in their place."""
         peak, sums = maximum.results[0], total.results[0]
-        _require(self._made_of(logits, {scores}), "its logits need more than the scores")
-        _require(self._made_of(weights, {logits, peak}), "its weights need more than the logits")
-        _require(
-            self._made_of(probabilities, {weights, peak, sums}),
+        require(self.made_of(logits, {scores}), "its logits need more than the scores")
+        require(self.made_of(weights, {logits, peak}), "its weights need more than the logits")
+        require(
+            self.made_of(probabilities, {weights, peak, sums}),
             "its probabilities need more than the weights",
         )
         product = [n.results[0] for n in self.nodes if n.name == "dot_general"][1]
-        _require(
-            self._made_of(self.result, {product, sums}), "its result needs more than the product"
+        require(
+            self.made_of(self.result, {product, sums}), "its result needs more than the product"
         )
-        inner = {t for t in self._depends_on(scores) if t in self.at}
+        inner = {t for t in self.depends_on(scores) if t in self.at}
         readers = users(self.nodes)
         for tensor in inner:
-            _require(tensor is not self.result, "its scores are a result")
-            _require(bool(readers.get(tensor)), "a score is read outside")
+            require(tensor is not self.result, "its scores are a result")
+            require(bool(readers.get(tensor)), "a score is read outside")
 
-    def _made_of(self, tensor: Tensor, known: set[Tensor]) -> bool:
+    def made_of(self, tensor: Tensor, known: set[Tensor]) -> bool:
         """Whether a tensor needs no result of a dot or reduction but `known`."""
         pending, seen = [tensor], set[Tensor]()
         while pending:
@@ -445,7 +490,7 @@ def _dims_of(numbers: Mapping[str, tuple[int, ...]], side: str) -> tuple[tuple[i
 
 
 def _only(dims: Sequence[int]) -> int:
-    _require(len(dims) == 1, "a dot sums over several dimensions or none")
+    require(len(dims) == 1, "a dot sums over several dimensions or none")
     return dims[0]
 
 
@@ -453,7 +498,7 @@ def _variable(name: str, extent: int) -> Affine:
     return Affine.variable(name) if extent > 1 else ZERO
 
 
-def _require(holds: bool, reason: str) -> None:
+def require(holds: bool, reason: str) -> None:
     if not holds:
         raise NotAttentionError(reason)
 

@@ -1,0 +1,269 @@
+"""The backward pass of an attention as one kernel: scores are computed again, block by block.
+
+A block goes over the rows of one head in blocks, as the forward pass does: logits, weights, their
+sums; then dP, dS and its part of the gradient of the query. What it adds to the gradients of
+key and value is summed in scratch, which holds both for a head (the recomputation of Dao et al.,
+"FlashAttention", 2022; here no score leaves the second-level cache).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from hlo.passes.hlo_to_loops import elementwise
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
+from hlo.passes.hlo_to_loops.attention_emission import at
+from hlo.passes.hlo_to_loops.attention_gradient_parts import GradientParts
+from hlo.passes.hlo_to_loops.attention_kernel import TILE, Columns, even
+from hlo.passes.hlo_to_loops.attention_parts import (
+    DEPTH,
+    KEY,
+    WIDTH,
+    Contraction,
+    Operand,
+    row_name,
+)
+from hlo.passes.hlo_to_loops.builder import Value
+from hlo.passes.hlo_to_loops.emitter import Buffer
+from hlo.passes.hlo_to_loops.graph import Region, Tensor
+from hlo.passes.hlo_to_loops.lane_transpose import transposed_lanes
+from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+
+SUM_VECTORS = 2  # columns of a register tile of sums over rows, in vectors
+
+
+def emit_attention_gradient(region: Region, parts: GradientParts) -> Kernel:
+    """The kernel of a backward pass."""
+    return _Gradient(region, parts).emit()
+
+
+class _Gradient(Columns):
+    def __init__(self, region: Region, parts: GradientParts) -> None:
+        super().__init__(region, parts.softmax)
+        self.gradients = parts
+        softmax = parts.softmax
+        self.target = self._output(parts.results[0])
+        self.product_lines = max(softmax.depth, softmax.width)
+        # Behind what the forward pass has: dP and dS, the gradients' rows, and the sums of a head.
+        lines = self.query_at + self._padded(softmax.depth) * self.span
+        self.product_at = lines
+        self.total_at = self.product_at + self.product_lines * self.span
+        self.gradient_at = self.total_at + self.span
+        self.slope_at = self.gradient_at + softmax.width * self.span
+        self.keys_at = self.slope_at + softmax.keys * self.span
+        self.values_at = self.keys_at + softmax.keys * softmax.depth
+        self.scratch_elements = self.values_at + softmax.keys * softmax.width
+
+    def _padded(self, size: int) -> int:
+        return -(-size // self.lanes) * self.lanes
+
+    def _output(self, tensor: Tensor) -> Buffer:
+        return self.outputs[self.region.results.index(tensor)]
+
+    def emit(self) -> Kernel:
+        parts, em, b = self.parts, self.em, self.b
+        outer = [d for d in range(len(parts.rows)) if d != self.block]
+        sizes = [parts.rows[d] for d in outer]
+
+        def head(index: Affine) -> None:
+            places = em.dims(Position.of_offset(index), sizes)
+            self.where = {row_name(d): p for d, p in zip(outer, places, strict=True)}
+            self._clear()
+            with b.loop(b.index(0), b.index(self.blocks), b.index(1)) as loop:
+                self._rows_of_head(em.variable(loop.iv, self.blocks))
+            gradients = self.gradients
+            self._deliver(gradients.key, DEPTH, self.keys_at, gradients.results[1])
+            self._deliver(gradients.value, WIDTH, self.values_at, gradients.results[2])
+
+        return self.kernel(math.prod(sizes), self.scratch_elements, head)
+
+    def _clear(self) -> None:
+        b, zero = self.b, self.zero()
+        size = self.scratch_elements - self.keys_at
+        with b.loop(b.index(0), b.index(size), b.index(self.lanes)) as loop:
+            self.store(zero, self.em.variable(loop.iv, size) + self.keys_at)
+
+    def _rows_of_head(self, row_block: Affine) -> None:
+        gradients, parts, b = self.gradients, self.parts, self.b
+        self._start(row_block)
+        self._pack(parts.query, DEPTH, parts.depth, self.query_at)
+        self._pack(gradients.gradient, WIDTH, parts.width, self.gradient_at)
+        peaks, end = self._scores_and_peaks()
+        totals = self._weights(peaks, end)
+        for v, total in enumerate(totals):
+            self.store(total.name, Affine((), self.total_at + v * self.lanes))
+        self._slopes()
+        sums = self._sums(peaks, totals)
+        self._score_gradients(peaks, totals, sums)
+        self._query_gradient(b.index(parts.keys))
+        self._accumulate(gradients.key, DEPTH, self.slope_at, self.keys_at)
+        self._accumulate(gradients.value, WIDTH, 0, self.values_at)
+
+    # -- scores ------------------------------------------------------------------------------------
+    def _slopes(self) -> None:
+        """dP, in lines of rows."""
+        parts, em, b = self.parts, self.em, self.b
+        count = even(parts.keys, TILE)
+        with b.loop(b.index(0), b.index(parts.keys), b.index(count)) as loop:
+            key = self._at_most(loop.iv, parts.keys - count)
+            sums = self._tile(
+                b.index(parts.width), parts.width, count, [self.zero()] * count,
+                lambda r, column: self.splatted(
+                    parts.value, {**self.where, row_name(self.block): ZERO, KEY: key + r,
+                                  WIDTH: column}),
+                self.gradient_at,
+            )  # fmt: skip
+            for r in range(count):
+                for v in range(self.vectors):
+                    with em.vector(self.names[v], self.lanes):
+                        slope = self.rounded(self.gradients.slope, sums[r * self.vectors + v])
+                    line = (key + r) * self.span + (self.slope_at + v * self.lanes)
+                    self.store(slope.name, line)
+
+    def _provide(
+        self, key: Affine, v: int, peaks: Sequence[Value], totals: Sequence[Value]
+    ) -> None:
+        """Makes what is known of a line of rows known to the elements that follow."""
+        parts = self.parts
+        line = key * self.span + v * self.lanes
+        self.provide_constantly(parts.weights, self.held(parts.weights, self.load(line)))
+        slope = self.gradients.slope
+        self.provide_constantly(slope, self.held(slope, self.load(line + self.slope_at)))
+        self.provide_constantly(parts.peak.results[0], peaks[v])
+        self.provide_constantly(parts.total.results[0], totals[v])
+
+    def _sums(self, peaks: Sequence[Value], totals: Sequence[Value]) -> list[Value]:
+        """The second sums of the rows."""
+        gradients, em, b = self.gradients, self.em, self.b
+        neutral = self._neutral(gradients.sum)
+        carried = [(v.name, self._type(v)) for v in neutral]
+        with b.loop(b.index(0), b.index(self.parts.keys), b.index(self.unroll), carried) as loop:
+            first = em.variable(loop.iv, self.parts.keys - self.unroll + 1)
+            for v in range(self.vectors):
+                for u in range(self.unroll):
+                    key = first + u
+                    with em.vector(self.names[v], self.lanes):
+                        em.hoist_from_here()
+                        self._provide(key, v, peaks, totals)
+                        where = {**self._rows(v), KEY: key}
+                        place = Position.of_offset(at(gradients.summand_at, where))
+                        value = em.element(gradients.summand, place)
+                    k = v * self.unroll + u
+                    old = Value(neutral[k].type, (loop.carried[k],), self.lanes)
+                    loop.yielded.append(self._combine(gradients.sum, old, value).name)
+        held = [Value(n.type, (r,), self.lanes) for n, r in zip(neutral, loop.results, strict=True)]
+        return self._finished(gradients.sum, held)
+
+    def _score_gradients(
+        self, peaks: Sequence[Value], totals: Sequence[Value], sums: Sequence[Value]
+    ) -> None:
+        """dS in place of dP, probabilities in place of the weights."""
+        gradients, parts, em, b = self.gradients, self.parts, self.em, self.b
+        with b.loop(b.index(0), b.index(parts.keys), b.index(1)) as loop:
+            key = em.variable(loop.iv, parts.keys)
+            for v in range(self.vectors):
+                line = key * self.span + v * self.lanes
+                with em.vector(self.names[v], self.lanes):
+                    em.hoist_from_here()
+                    self._provide(key, v, peaks, totals)
+                    self.provide_constantly(gradients.sum.results[0], sums[v])
+                    where = {**self._rows(v), KEY: key}
+                    place = Position.of_offset(at(gradients.score_gradient_at, where))
+                    slope = em.element(gradients.score_gradient, place)
+                    place = self.probabilities_position(self._rows(v), key)
+                    probability = em.element(parts.probabilities, place)
+                    self.store(slope.name, line + self.slope_at)
+                    self.store(probability.name, line)
+        for tensor in (parts.weights, gradients.slope):
+            del em.sources[tensor]
+
+    # -- gradients ---------------------------------------------------------------------------------
+    def _query_gradient(self, end: str) -> None:
+        """dS times key, like probabilities times value."""
+        saved = self.parts
+        dot = self.gradients.query
+        place = {name: Affine.variable(name) for name, _ in (*dot.other.offset.terms,
+                                                             *dot.result_at.terms)}  # fmt: skip
+        place[DEPTH] = Affine.variable(WIDTH)
+        self.parts = replace(
+            saved,
+            value=Operand(dot.other.tensor, at(dot.other.offset, place)),
+            width=saved.depth,
+            result_at=at(dot.result_at, place),
+        )
+        self._products(end, False, self.slope_at)
+        self.parts = saved
+
+    def _accumulate(self, dot: Contraction, name: str, lines: int, sums_at: int) -> None:
+        """Adds, for each key, its line of factors times the rows of an operand."""
+        em, b, lanes = self.em, self.b, self.lanes
+        vectors = SUM_VECTORS if dot.extent % (SUM_VECTORS * lanes) == 0 else 1
+        keys = self.parts.keys
+        count = max(c for c in range(1, TILE + 1) if keys % c == 0)
+        buffer = self.inputs[dot.other.tensor]
+
+        def at_sum(key: Affine, column: Affine, r: int, v: int) -> Affine:
+            return (key + r) * dot.extent + column + (v * lanes + sums_at)
+
+        def tile(column: Affine, key: Affine) -> None:
+            places = [(r, v) for r in range(count) for v in range(vectors)]
+            carried = [(self.load(at_sum(key, column, r, v)), self.vector) for r, v in places]
+            with b.loop(b.index(0), b.index(self.span), b.index(1), carried) as loop:
+                row = em.variable(loop.iv, self.span)
+                right: list[str] = []
+                for v in range(vectors):
+                    lane = b.load(f"arith.addi {em.index(column)}, {b.index(v * lanes)} : index")
+                    em.variable(lane, dot.extent)
+                    with em.vector(lane, lanes):
+                        where = {**self._row(self.first + row), name: Affine.variable(lane)}
+                        value = em.load(buffer, at(dot.other.offset, where))
+                        right.append(elementwise.convert(b, value, self.kind).name)
+                for r in range(count):
+                    scalar = self.load_scalar((key + r) * self.span + row + lines)
+                    factor = self._splat(scalar)
+                    for v in range(vectors):
+                        old = loop.carried[r * vectors + v]
+                        loop.yielded.append(self.fma(factor, right[v], old))
+            for (r, v), total in zip(places, loop.results, strict=True):
+                self.store(total, at_sum(key, column, r, v))
+
+        self._over(dot.extent, vectors * lanes, lambda column: self._over(
+            keys, count, lambda key: tile(column, key)))  # fmt: skip
+
+    def _over(self, extent: int, step: int, body: Callable[[Affine], None]) -> None:
+        """A loop in steps that divide its extent."""
+        b = self.b
+        with b.loop(b.index(0), b.index(extent), b.index(step)) as loop:
+            body(self.em.name_index(loop.iv, extent - step + 1))
+
+    def _deliver(self, dot: Contraction, name: str, sums_at: int, result: Tensor) -> None:
+        """The sums of a head go to the result, in the order that it has."""
+        em, b, lanes = self.em, self.b, self.lanes
+        buffer = self._output(result)
+        contiguous = dot.result_at.coefficient(name) == 1
+
+        def stored(held: str, lane: str, extent: int, key: Affine, column: Affine) -> None:
+            em.variable(lane, extent)
+            with em.vector(lane, lanes):
+                offset = at(dot.result_at, {**self.where, row_name(self.block): ZERO,
+                                            KEY: key, name: column})  # fmt: skip
+                em.store(self.rounded(result, held), buffer, offset)
+
+        def square(key: Affine, column: Affine) -> None:
+            rows = [self.load((key + i) * dot.extent + column + sums_at) for i in range(lanes)]
+            if contiguous:
+                lane = self._named(column)
+                for i, held in enumerate(rows):
+                    stored(held, lane, dot.extent, key + i, Affine.variable(lane))
+                return
+            lane = self._named(key)
+            for i, held in enumerate(transposed_lanes(b, rows, self.vector)):
+                stored(held, lane, self.parts.keys, Affine.variable(lane), column + i)
+
+        self._over(self.parts.keys, lanes, lambda key: self._over(
+            dot.extent, lanes, lambda column: square(key, column)))  # fmt: skip
+
+    def _named(self, index: Affine) -> str:
+        return self.b.load(f"arith.addi {self.em.index(index)}, {self.b.index(0)} : index")
