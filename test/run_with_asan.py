@@ -25,23 +25,24 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def main() -> int:
     build, *arguments = sys.argv[1:]
-    library = _sanitizer_library()
-    if library not in os.environ.get("LD_PRELOAD", ""):
-        os.environ["LD_PRELOAD"] = library
-        os.environ["ASAN_OPTIONS"] = "detect_leaks=0:halt_on_error=1:abort_on_error=0"
+    # The C++ library too: without it the sanitizer does not find what it wraps of exceptions.
+    libraries = " ".join(map(_library, ("libasan.so", "libstdc++.so")))
+    if os.environ.get("LD_PRELOAD") != libraries:
+        os.environ["LD_PRELOAD"] = libraries
+        os.environ["ASAN_OPTIONS"] = "detect_leaks=0:allocator_may_return_null=1"
         os.environ["HLO_CACHE"] = "0"
         os.execv(sys.executable, [sys.executable, *sys.argv])
     for name in MODULES:
         _load(name, next(Path(build).rglob(f"{name}.*.so")))
     chosen = arguments or [str(ROOT / test) for test in TESTS]
-    return pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", *chosen])
+    return pytest.main(["-q", "-x", "-s", "-p", "no:cacheprovider", "-m", "not slow", *chosen])
 
 
-def _sanitizer_library() -> str:
-    """The sanitizer's library of the compiler that built the modules."""
+def _library(name: str) -> str:
+    """A library of the compiler that built the modules."""
     compiler = os.environ.get("CXX", "g++")
     answer = subprocess.run(
-        [compiler, "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+        [compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True
     )
     return str(Path(answer.stdout.strip()).resolve())
 
