@@ -1,5 +1,5 @@
 // Elements in memory take whole bytes; in registers narrow floats are f32, rounded after each op.
-// RUN: hlo-opt --compile-to=host %s | FileCheck %s
+// RUN: hlo-opt --compile-to=host --disable-pass=fuse-horizontally %s | FileCheck %s
 
 // Four bits live in a byte; what is above them is dropped and the sign copied up, by 8 - 4 = 4.
 // CHECK-LABEL: func.func @add_0(%in0: memref<8xi8>, %out0: memref<8xi8>

@@ -2,7 +2,7 @@
 // RUN: %not hlo-opt --view-graph=graph.png %s 2>&1 | FileCheck %s --check-prefix=PNG
 // RUN: %not hlo-opt --explain-memory --donate=x %s 2>&1 | FileCheck %s --check-prefix=DONATE
 // RUN: %not hlo-opt --explain-memory --donate=1 %s 2>&1 | FileCheck %s --check-prefix=MISSING
-// RUN: hlo-opt --explain-fusion --disable-pass=fuse %s | FileCheck %s --check-prefix=UNFUSED
+// RUN: hlo-opt --explain-fusion --disable-pass=fuse,fuse-horizontally,join-small-steps %s | FileCheck %s --check-prefix=UNFUSED
 // RUN: hlo-opt --explain-fusion --report-json %s | FileCheck %s --check-prefix=JSON
 
 // PHASE: a report compiles the program itself: leave --compile-to out
