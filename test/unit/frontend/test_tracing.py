@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -233,7 +234,7 @@ def test_operands_that_do_not_fit(function: Any, error: type[Exception], message
     assert isinstance(caught.value, hlo.CompileError)
     assert caught.value.location is not None
     assert "test_tracing.py:" in caught.value.location
-    assert "hlo/" not in caught.value.location.split(":")[0].removeprefix("/work/main/")
+    assert not caught.value.location.startswith(str(Path(hlo.__file__).parent))
 
 
 def test_array_changed_between_two_uses() -> None:
