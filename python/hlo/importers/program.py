@@ -18,6 +18,8 @@ _BYTECODE_MAGIC = b"ML\xefR"
 _FOREIGN_DIALECT = re.compile(rb"(?<![\w.])(?:stablehlo|chlo|vhlo|vhlo_v1)\x00")
 _OWN_DIALECT = re.compile(rb"(?<![\w.])hlo\x00")
 
+_SUFFIXES = (".mlir", ".mlirbc", ".bc", ".stablehlo")
+
 
 def load_program(
     program: str | bytes | os.PathLike[str] | ir.Module | Any,
@@ -102,6 +104,15 @@ def _load_bytes(data: bytes, context: ir.Context | None, source_name: str) -> ir
 
 
 def _load_text(text: str, context: ir.Context | None, source_name: str) -> ir.Module:
+    if _looks_like_path(text):
+        raise ParseError(
+            f"a str is the text of a program, found the path {text!r}: give pathlib.Path({text!r})"
+        )
     if dialect_prefix.mentions_stablehlo(text):
         return import_stablehlo(text, context=context, source_name=source_name)
     return ir.parse_module(text, context, source_name)
+
+
+def _looks_like_path(text: str) -> bool:
+    """Whether a text that can be no program names a file."""
+    return "\n" not in text and "{" not in text and text.endswith(_SUFFIXES)
