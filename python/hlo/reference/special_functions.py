@@ -117,7 +117,8 @@ def next_after(x: Array, y: Array) -> Array:
     x, y = np.broadcast_arrays(x, y)
     if x.dtype in (FLOAT16, FLOAT32, FLOAT64):
         with np.errstate(all="ignore"):
-            return np.asarray(np.nextafter(x, y))
+            # Of equal f16 numbers NumPy gives the first, which may be the other zero.
+            return np.asarray(np.where(x == y, y, np.nextafter(x, y)), x.dtype)
     return _next_after_bits(x, y)
 
 

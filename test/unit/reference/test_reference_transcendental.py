@@ -208,8 +208,11 @@ def test_next_after_matches_xla(dtype: object) -> None:
     assert_same(found[keep], expected[keep])
 
 
-def test_next_after_of_equal_zeros_takes_the_second_sign() -> None:
-    assert np.signbit(special_functions.next_after(np.float32(0.0), np.float32(-0.0)))
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_next_after_of_equal_zeros_takes_the_second_sign(dtype: type) -> None:
+    zeros = np.array([0.0, -0.0], dtype)
+    found = special_functions.next_after(zeros, zeros[::-1])
+    np.testing.assert_array_equal(np.signbit(found), [True, False])
 
 
 def test_infinity_predicates() -> None:
