@@ -11,7 +11,7 @@ from hlo.passes.fusion.composites import is_splat
 from hlo.passes.fusion.groups import MAX_OPS, BlockFusion, Edge, Group
 from hlo.passes.fusion.op_traits import CONTRACTIONS, FOLDS
 from hlo.passes.hlo_to_loops.graph import Node, Region, reading, region_of
-from hlo.passes.rewrite.walk import reads_from_outside
+from hlo.passes.rewrite.walk import body_of, functions, reads_from_outside
 
 # Ops that read their operands where they are in memory.
 READS_MEMORY = CONTRACTIONS | {"dynamic_update_slice"}
@@ -42,11 +42,10 @@ class Fuse(Pass):
 
     def run(self, module: ir.Module) -> bool:
         changed = False
-        for op in module.body.operations:
-            if op.operation.name == "func.func" and len(op.operation.regions[0].blocks):
-                block = op.operation.regions[0].blocks[0]
-                with reading(block) as region:
-                    changed |= self._block(block, region)
+        for function in functions(module).values():
+            block = body_of(function)
+            with reading(block) as region:
+                changed |= self._block(block, region)
         return changed
 
     def decisions(self, module: ir.Module) -> list[Edge]:
@@ -62,9 +61,8 @@ class Fuse(Pass):
                     for inner in node.regions:
                         visit(inner)
 
-        for op in module.body.operations:
-            if op.operation.name == "func.func" and len(op.operation.regions[0].blocks):
-                visit(region_of(op.operation.regions[0].blocks[0]))
+        for function in functions(module).values():
+            visit(region_of(body_of(function)))
         return edges
 
     def _fusion_of(self, region: Region) -> BlockFusion:

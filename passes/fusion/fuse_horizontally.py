@@ -16,6 +16,7 @@ from hlo.passes.fusion.op_traits import CONTRACTIONS, FUSIBLE
 from hlo.passes.hlo_to_loops.contraction_kernel import fits_register_tiles
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
 from hlo.passes.hlo_to_loops.work import WORK_PER_PIECE, work_of
+from hlo.passes.rewrite.walk import body_of, functions
 
 KIND = "horizontal"
 MAX_MEMBERS = 64  # more need too many pointers, and compile slowly as one function
@@ -54,11 +55,10 @@ class FuseHorizontally(Pass):
 
     def run(self, module: ir.Module) -> bool:
         changed = False
-        for op in module.body.operations:
-            if op.operation.name == "func.func" and len(op.operation.regions[0].blocks):
-                block = op.operation.regions[0].blocks[0]
-                with reading(block) as region:
-                    changed |= self._block(block, region)
+        for function in functions(module).values():
+            block = body_of(function)
+            with reading(block) as region:
+                changed |= self._block(block, region)
         return changed
 
     def _block(self, block: ir.Block, region: Region, in_loop: bool = False) -> bool:

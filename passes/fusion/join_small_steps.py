@@ -11,6 +11,7 @@ from hlo.passes.fusion.fuse_horizontally import is_worth_threads, may_be_member
 from hlo.passes.fusion.join_reduction_steps import KIND
 from hlo.passes.hlo_to_loops.graph import Node, Region, captured, reading
 from hlo.passes.hlo_to_loops.work import work_of
+from hlo.passes.rewrite.walk import body_of, functions
 
 LARGEST = 256  # element operations: less than it costs to start a kernel
 MOST_MEMBERS = 64
@@ -40,11 +41,9 @@ class JoinSmallSteps(Pass):
 
     def run(self, module: ir.Module) -> bool:
         changed = False
-        for op in module.body.operations:
-            if op.operation.name == "func.func" and len(op.operation.regions[0].blocks):
-                block = op.operation.regions[0].blocks[0]
-                with reading(block) as region:
-                    changed |= self._block(region)
+        for function in functions(module).values():
+            with reading(body_of(function)) as region:
+                changed |= self._block(region)
         return changed
 
     def _block(self, region: Region, in_loop: bool = False) -> bool:

@@ -11,6 +11,7 @@ from hlo.passes.hlo_to_host.program import results_in_arguments
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, reading
 from hlo.passes.memory.block_problem import CONTROL_FLOW, block_problem, nested_homes
 from hlo.passes.memory.scheduling import schedule
+from hlo.passes.rewrite.walk import body_of, functions
 
 
 @dataclass(frozen=True)
@@ -49,14 +50,11 @@ class Schedule(Pass):
     def decide(self, module: ir.Module, *, apply: bool = False) -> list[Decision]:
         """What the pass does with each block, inner ones first; done only if `apply`."""
         decisions: list[Decision] = []
-        for op in module.body.operations:
-            function = op.operation
-            if function.name == "func.func" and len(function.regions[0].blocks):
-                block = function.regions[0].blocks[0]
-                with reading(block) as region:
-                    aliases = results_in_arguments(function, region)
-                    homes = {i: region.arguments[argument] for i, argument in aliases.items()}
-                    self._block(region, homes, str(function.location), decisions, apply)
+        for function in functions(module).values():
+            with reading(body_of(function)) as region:
+                aliases = results_in_arguments(function, region)
+                homes = {i: region.arguments[argument] for i, argument in aliases.items()}
+                self._block(region, homes, str(function.location), decisions, apply)
         return decisions
 
     def _block(

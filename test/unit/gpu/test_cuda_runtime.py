@@ -23,8 +23,6 @@ from hlo.gpu.cuda.device import CudaDevice
 from hlo.gpu.cuda.driver import CudaError, NoDeviceError, OutOfMemoryError, driver
 from hlo.gpu.cuda.program import CudaProgram
 
-pytest.importorskip("cuda.bindings.driver", reason="hlo[cuda] is not installed")
-
 # Four independent chains of two kernels each, and their sum: each reduction ends a kernel.
 PARTS = 4
 
