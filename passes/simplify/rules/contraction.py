@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hlo import ir
 from hlo.passes.rewrite.tensor_types import element_of, shape_of
 from hlo.passes.simplify.simplifier import RuleTable, Simplifier
@@ -53,6 +55,52 @@ def dot_of_transpose(op: ir.Operation, s: Simplifier) -> ir.Value | None:
         element=element_of(op.results[0]),
         attributes=attributes,
     )
+
+
+@TABLE.rule("dot_general")
+def dot_of_merged_batch(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """A dot over matrices that reshapes put into one dimension keeps their dimensions apart, and
+    the result is reshaped. What is transposed ahead of the reshape can then be read where it is.
+
+    Needs both reshapes to merge the same sizes into one batching dimension and to keep all other
+    dimensions, and a transpose ahead of one of them.
+    """
+    numbers = ir.attributes.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+    reshapes = [s.producer(operand, "hlo.reshape") for operand in op.operands]
+    sources = [reshape.operands[0] for reshape in reshapes if reshape is not None]
+    if len(numbers.lhs_batching_dimensions) != 1 or len(sources) != len(_SIDES):
+        return None
+    if not any(s.producer(source, "hlo.transpose") for source in sources):
+        return None
+    fields: list[tuple[list[int], list[int]]] = []
+    for source, operand, side in zip(sources, op.operands, _SIDES, strict=True):
+        (batch,) = getattr(numbers, f"{side}_batching_dimensions")
+        before, after = shape_of(source), shape_of(operand)
+        count = len(before) - len(after) + 1
+        if count < 2 or [*before[:batch], *before[batch + count :]] != _without(after, batch):
+            return None
+        moved = [
+            d if d < batch else d + count - 1
+            for d in getattr(numbers, f"{side}_contracting_dimensions")
+        ]
+        fields.append((list(range(batch, batch + count)), moved))
+    (left, left_summed), (right, right_summed) = fields
+    sizes = [shape_of(sources[0])[d] for d in left]
+    if sizes != [shape_of(sources[1])[d] for d in right]:
+        return None
+    dot = s.builder.dot_general(
+        sources[0],
+        sources[1],
+        batching=(left, right),
+        contracting=(left_summed, right_summed),
+        element=element_of(op.results[0]),
+        attributes={n: a for n, a in op.attributes.items() if n != "dot_dimension_numbers"},
+    )
+    return s.builder.reshape(dot, shape_of(op.results[0]))
+
+
+def _without(shape: Sequence[int], dimension: int) -> list[int]:
+    return [size for d, size in enumerate(shape) if d != dimension]
 
 
 @TABLE.rule("dot_general")

@@ -266,6 +266,18 @@ SHAPES = [
      '%s = hlo.maximum %a, %b : tensor<f32>\nhlo.return %s : tensor<f32>\n}) : (tensor<4x3xf32>, tensor<f32>) -> tensor<3xf32>', []),
     (["3x2xf32", "3x4xf32"], "2x4xf32", "%a = hlo.transpose %x0, dims = [1, 0] : (tensor<3x2xf32>) -> tensor<2x3xf32>\n"
      "%0 = hlo.dot_general %a, %x1, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>", ["dot_general"]),
+    # Matrices of 2 x 3 batches, one of them transposed ahead of the merging reshape: read in place.
+    (["2x5x3x4xf32", "2x3x4x2xf32"], "6x5x2xf32", "%a = hlo.transpose %x0, dims = [0, 2, 1, 3] : (tensor<2x5x3x4xf32>) -> tensor<2x3x5x4xf32>\n"
+     "%b = hlo.reshape %a : (tensor<2x3x5x4xf32>) -> tensor<6x5x4xf32>\n"
+     "%c = hlo.reshape %x1 : (tensor<2x3x4x2xf32>) -> tensor<6x4x2xf32>\n"
+     "%0 = hlo.dot_general %b, %c, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<6x5x4xf32>, tensor<6x4x2xf32>) -> tensor<6x5x2xf32>",
+     ["dot_general", "reshape"]),
+    # The operands' batches are 2 x 3 and 3 x 2: they stay merged.
+    (["2x5x3x4xf32", "3x2x4x2xf32"], "6x5x2xf32", "%a = hlo.transpose %x0, dims = [0, 2, 1, 3] : (tensor<2x5x3x4xf32>) -> tensor<2x3x5x4xf32>\n"
+     "%b = hlo.reshape %a : (tensor<2x3x5x4xf32>) -> tensor<6x5x4xf32>\n"
+     "%c = hlo.reshape %x1 : (tensor<3x2x4x2xf32>) -> tensor<6x4x2xf32>\n"
+     "%0 = hlo.dot_general %b, %c, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<6x5x4xf32>, tensor<6x4x2xf32>) -> tensor<6x5x2xf32>",
+     ["transpose", "reshape", "reshape", "dot_general"]),
     (["2x1xf32", "1x4xf32"], "2x4xf32",
      "%0 = hlo.dot_general %x0, %x1, contracting_dims = [1] x [0] : (tensor<2x1xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>",
      ["reshape", "broadcast_in_dim", "reshape", "broadcast_in_dim", "multiply"]),
