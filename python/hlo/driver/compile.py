@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
-from functools import cached_property
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from hlo import ir, knobs
+from hlo import knobs
 from hlo.diagnostics import CompileError, UnsupportedError
-from hlo.driver.cache.program_cache import ProgramCache, open_cache
+from hlo.driver.cache.program_cache import open_cache
 from hlo.driver.cache.stored_program import StoredProgram
+from hlo.driver.cached_compilation import Compilation
 from hlo.driver.codegen import objects_of
 from hlo.driver.compilation_report import report
-from hlo.driver.cost_report import CostAnalysis, cost_analysis
-from hlo.driver.explain import FusionReport, explain
-from hlo.driver.late_phases import is_late, text_of_host
+from hlo.driver.host_summary import signature_of, statistics_of
+from hlo.driver.inspected_program import InspectedProgram
 from hlo.driver.made_program import MadeProgram, Options, Stopwatch, make_program
-from hlo.driver.memory_report import MemoryAnalysis, memory_analysis
-from hlo.driver.module_copy import copy_of
 from hlo.driver.phases import Phase
-from hlo.driver.pipeline import passes_to
 from hlo.driver.preconditions import check_options, depth_as_error
-from hlo.driver.program_analysis import AnalysedProgram, analyse
 from hlo.driver.program_source import ProgramSource
 from hlo.driver.program_text import name_of
 from hlo.driver.statistics import ProgramStatistics
 from hlo.executable import runtime
 from hlo.passes.hlo_to_gpu.target import PREFIX, is_gpu_target
 from hlo.passes.hlo_to_gpu.target import TARGETS as GPU_TARGETS
-from hlo.passes.hlo_to_host.program import HostProgram
-from hlo.passes.memory.place import Arena
 
 if TYPE_CHECKING:
     from hlo.driver.gpu_compile import GpuCompiled
@@ -40,22 +32,15 @@ if TYPE_CHECKING:
 TARGETS = ("cpu", *(PREFIX + chip for chip in GPU_TARGETS))
 
 
-class Compiled:
-    """A program in machine code: call it with one array for each argument.
-
-    Attributes:
-        statistics: counts, sizes, and seconds of each stage of the compilation.
-    """
+class Compiled(InspectedProgram):
+    """A program in machine code: call it with one array for each argument."""
 
     def __init__(
         self, source: ProgramSource, executable: runtime.Executable, statistics: ProgramStatistics,
         options: Options, made: MadeProgram | None,
     ) -> None:  # fmt: skip
-        self._source = source
+        super().__init__(source, statistics, options, made)
         self._executable = executable
-        self._options = options
-        self._known = made
-        self.statistics = statistics
 
     def __call__(self, *arguments: object) -> tuple[np.ndarray[Any, Any], ...]:
         """Runs the program.
@@ -76,80 +61,6 @@ class Compiled:
     def name(self) -> str:
         """The program's name."""
         return self._executable.name
-
-    @property
-    def stage_seconds(self) -> dict[str, float]:
-        """Seconds of each stage of the compilation, in order."""
-        return self.statistics.stage_seconds
-
-    @property
-    def from_cache(self) -> bool:
-        """Whether the machine code was found in the compilation cache."""
-        return self.statistics.cache == "hit"
-
-    @property
-    def arena(self) -> Arena:
-        """The plan of the memory for intermediates."""
-        return self._made.arena
-
-    @cached_property
-    def _made(self) -> MadeProgram:
-        """The host program; that of a program from the cache is made here, without machine code."""
-        if self._known is not None:
-            return self._known
-        with depth_as_error():
-            return make_program(self._source.module, self._options, Stopwatch())
-
-    @property
-    def _module(self) -> ir.Module:
-        return self._source.module
-
-    @property
-    def _host(self) -> HostProgram:
-        return self._made.host
-
-    @cached_property
-    def _analysed(self) -> AnalysedProgram:
-        options = self._options
-        with knobs.scope(vendor=options.vendor):
-            return analyse(
-                self._module, options.donate, compiled=self._host, fast=options.fast,
-                max_bytes=options.max_bytes,
-            )  # fmt: skip
-
-    def explain(self) -> FusionReport:
-        """Each fusion decision with its reason, the kernels, and the bytes they move."""
-        return explain(self._analysed)
-
-    def cost_analysis(self) -> CostAnalysis:
-        """Flops and bytes of one run, and of each kernel."""
-        return cost_analysis(self._analysed.fused_entry)
-
-    def memory_analysis(self) -> MemoryAnalysis:
-        """Arguments, results and every intermediate: sizes, live ranges and offsets."""
-        options, program = self._options, self._analysed
-        return memory_analysis(
-            self._host, program.fused, options.donate, options.reuse, program.planned
-        )
-
-    def assert_donated(self) -> None:
-        """Checks that results take over the memory of all donated arguments.
-
-        Raises:
-            DonationError: one is donated in vain; the message names it and says why.
-        """
-        self.memory_analysis().assert_donated()
-
-    def as_text(self, stage: str = "fused") -> str:
-        """The program after a stage, as MLIR text; see `hlo.driver.phases.Phase` for the names."""
-        phase = Phase.parse(stage)
-        if is_late(phase):
-            return text_of_host(self._host, self._module.context, phase, self._options.reuse)
-        module = copy_of(self._module)
-        with knobs.scope(vendor=self._options.vendor):
-            for step in passes_to(phase, self._options.fast):
-                step.run(module)
-        return str(module)
 
 
 @overload
@@ -181,82 +92,40 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled | 
 
 
 def _compile(program: object, chosen: Options) -> Compiled:
-    watch = Stopwatch()
-    source = ProgramSource(program)
+    def make(source: ProgramSource, watch: Stopwatch) -> tuple[StoredProgram, MadeProgram]:
+        return _made(source, chosen, watch)
+
+    def load(program: StoredProgram) -> runtime.Executable:
+        return _loaded(program, chosen)
+
+    def wrap(
+        source: ProgramSource, executable: runtime.Executable, statistics: ProgramStatistics,
+        made: MadeProgram | None,
+    ) -> Compiled:  # fmt: skip
+        return Compiled(source, executable, statistics, chosen, made)
+
     # Who asks for verification wants the passes to run.
     cache = None if chosen.verify else open_cache("cpu", asdict(chosen))
-    compiled = (
-        _compiled_afresh(source, chosen, watch, None, "")
-        if cache is None
-        else _compiled_through(cache, source, chosen, watch)
-    )
-    report(compiled.name, compiled.stage_seconds, compiled.as_text)
+    compiled = Compilation(make, load, wrap).run(ProgramSource(program), cache, Stopwatch())
+    report(compiled.name, compiled.stage_seconds, [p.label for p in Phase], compiled.as_text)
     return compiled
 
 
-def _compiled_through(
-    cache: ProgramCache, source: ProgramSource, chosen: Options, watch: Stopwatch
-) -> Compiled:
-    text = source.text
-    source_name = ""
-    if text is not None:
-        with watch.stage("cache"):
-            source_name = cache.name_of_source(text)
-            name = cache.find_source(source_name)
-        if name and (compiled := _compiled_from(cache, name, source, chosen, watch)):
-            return compiled
-    with watch.stage("import"):
-        module = source.module
-    with watch.stage("cache"):
-        name = cache.name_of_module(module)
-        if source_name:
-            cache.keep_source(source_name, name)
-    if compiled := _compiled_from(cache, name, source, chosen, watch):
-        return compiled
-    return _compiled_afresh(source, chosen, watch, cache, name)
-
-
-def _compiled_from(
-    cache: ProgramCache, name: str, source: ProgramSource, chosen: Options, watch: Stopwatch
-) -> Compiled | None:
-    """The program of that name in the cache; None if there is none that can be loaded."""
-    with watch.stage("cache"):
-        found = cache.find(name)
-    if found is None:
-        return None
-    try:
-        with watch.stage("load"):
-            executable = _loaded(found, chosen)
-    except CompileError as error:
-        cache.discard(name, str(error))
-        return None
-    statistics = replace(found.statistics, stage_seconds=watch.seconds, cache="hit")
-    return Compiled(source, executable, statistics, chosen, None)
-
-
-def _compiled_afresh(
-    source: ProgramSource, chosen: Options, watch: Stopwatch,
-    cache: ProgramCache | None, name: str,
-) -> Compiled:  # fmt: skip
-    with watch.stage("import"):
-        module = source.module
-    made = make_program(module, chosen, watch)
+def _made(
+    source: ProgramSource, chosen: Options, watch: Stopwatch
+) -> tuple[StoredProgram, MadeProgram]:
+    made = make_program(source.module, chosen, watch)
     with watch.stage("codegen"):
         objects = objects_of(made.host, made.placed)
+    calls = sum("func.call @" in line for line in made.host.text.splitlines())
     program = StoredProgram(
-        name=name_of(module),
+        name=name_of(source.module),
         objects=tuple(objects),
-        signature=_signature(made.host),
-        constants=tuple(_stored(c) for c in made.host.constants),
-        statistics=_statistics(made, "off" if cache is None else "miss"),
+        signature=signature_of(made.host),
+        constants=tuple(map(np.ascontiguousarray, made.host.constants)),
+        statistics=statistics_of(made, calls, len(made.host.kernels)),
     )
-    with watch.stage("load"):
-        executable = _loaded(program, chosen)
-    if cache is not None:
-        with watch.stage("cache"):
-            cache.keep(name, program)
-    statistics = replace(program.statistics, stage_seconds=watch.seconds)
-    return Compiled(source, executable, statistics, chosen, made)
+    return program, made
 
 
 def _loaded(program: StoredProgram, chosen: Options) -> runtime.Executable:
@@ -264,20 +133,6 @@ def _loaded(program: StoredProgram, chosen: Options) -> runtime.Executable:
         program.objects, program.signature, arena_bytes=program.statistics.arena_bytes,
         constants=program.constants, threads=chosen.threads, name=program.name,
     )  # fmt: skip
-
-
-def _statistics(made: MadeProgram, cache: str) -> ProgramStatistics:
-    host = made.host
-    sizes = [_bytes(shape, name) for shape, name in host.result_types]
-    return ProgramStatistics(
-        kernels=sum(1 for line in host.text.splitlines() if "func.call @" in line),
-        distinct_kernels=len(host.kernels),
-        arena_bytes=made.arena.bytes,
-        argument_bytes=sum(_bytes(shape, name) for shape, name in host.argument_types),
-        result_bytes=sum(sizes),
-        alias_bytes=sum(sizes[i] for i in host.donated),
-        cache=cache,
-    )
 
 
 def _chosen(options: dict[str, Any]) -> Options:
@@ -291,25 +146,3 @@ def _chosen(options: dict[str, Any]) -> Options:
     options.setdefault("verify", defaults.verify_each)
     options.setdefault("vendor", defaults.vendor)
     return Options(**options)
-
-
-def _signature(host: HostProgram) -> runtime.Signature:
-    donated = set(host.donated.values())
-    return runtime.Signature(
-        tuple(
-            runtime.Argument(f"argument {i}", ir.types.to_dtype(name), shape, i in donated)
-            for i, (shape, name) in enumerate(host.argument_types)
-        ),
-        tuple(
-            runtime.Result(ir.types.to_dtype(name), shape, host.donated.get(i))
-            for i, (shape, name) in enumerate(host.result_types)
-        ),
-    )
-
-
-def _stored(constant: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return np.ascontiguousarray(constant)
-
-
-def _bytes(shape: Sequence[int], name: str) -> int:
-    return int(np.prod(shape, dtype=np.int64)) * ir.types.to_dtype(name).itemsize

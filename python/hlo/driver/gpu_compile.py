@@ -3,75 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from dataclasses import asdict, replace
 from typing import Any, cast
+
+import numpy as np
 
 from hlo import ir
 from hlo.diagnostics import CompileError
-from hlo.driver.made_program import Options, Stopwatch, make_program
-from hlo.driver.module_copy import copy_of
+from hlo.driver.cache.program_cache import open_cache
+from hlo.driver.cache.stored_program import StoredProgram
+from hlo.driver.cached_compilation import Compilation
+from hlo.driver.compilation_report import report
+from hlo.driver.host_summary import signature_of, statistics_of
+from hlo.driver.inspected_program import InspectedProgram
+from hlo.driver.made_program import MadeProgram, Options, Stopwatch, make_program
 from hlo.driver.phases import Phase
-from hlo.driver.pipeline import passes_to
-from hlo.driver.preconditions import check_functions
+from hlo.driver.plan_runner import PlanRunner
+from hlo.driver.program_source import ProgramSource
 from hlo.driver.program_text import name_of
 from hlo.driver.statistics import ProgramStatistics
-from hlo.gpu.cuda.device import CudaDevice
 from hlo.gpu.cuda.program import CudaProgram
-from hlo.gpu.emulated_device import EmulatedDevice, EmulatedModule
-from hlo.gpu.plan import Launch, LaunchPlan
+from hlo.gpu.emulated_device import EmulatedModule
+from hlo.gpu.plan import LaunchPlan
+from hlo.gpu.plan_json import from_json, to_json
 from hlo.gpu.plan_program import PlanProgram
 from hlo.gpu.plan_text import plan_text
-from hlo.importers.program import load_program
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
 from hlo.passes.hlo_to_gpu.kernels import emit_gpu_kernel
 from hlo.passes.hlo_to_gpu.target import GpuTarget, gpu_target
-from hlo.passes.hlo_to_host.program import HostProgram
+from hlo.passes.hlo_to_loops.graph import Region
+from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 from hlo.passes.host_to_plan.convert import PlanInputs, host_to_plan
 from hlo.passes.lower_to_ptx.modules import GpuModule, kernels_text, lower_to_llvm, lower_to_ptx
 
 KERNELS_PER_MODULE = 16
-EMITTED = ("plan", "gpu", "llvm", "ptx")
+STAGES = (
+    *(phase.label for phase in Phase if phase is not Phase.LLVM),
+    "gpu",
+    "llvm",
+    "ptx",
+    "plan",
+)
 
 
-class GpuCompiled:
+class GpuCompiled(InspectedProgram):
     """A program for a GPU.
 
     Attributes:
-        plan: what is launched.
         target: the chip it is for.
     """
 
+    _composites = False
+
     def __init__(
-        self, module: ir.Module, host: HostProgram, plan: LaunchPlan, target: GpuTarget,
-        watch: Stopwatch, options: Options,
+        self, source: ProgramSource, plan: LaunchPlan, statistics: ProgramStatistics,
+        options: Options, made: MadeProgram | None, target: GpuTarget,
     ) -> None:  # fmt: skip
-        self._module = module
-        self._host = host
-        self._options = options
-        self.plan = plan
+        super().__init__(source, statistics, options, made)
         self.target = target
-        self.stage_seconds = watch.seconds
+        self._runner = PlanRunner(plan, emulate=options.emulate, schedule=options.schedule)
+
+    def _emit(self, region: Region) -> Kernel:
+        return emit_gpu_kernel(region)
+
+    def _kernels_text(self) -> str:
+        return kernels_text(self.kernels)
+
+    @property
+    def plan(self) -> LaunchPlan:
+        """What is launched."""
+        return self._runner.plan
+
+    @property
+    def name(self) -> str:
+        """The program's name."""
+        return self.plan.name
 
     @property
     def kernels(self) -> Mapping[str, GpuKernel]:
         """The kernels by name."""
         return cast(Mapping[str, GpuKernel], self._host.kernels)
-
-    @property
-    def statistics(self) -> ProgramStatistics:
-        """Counts and sizes."""
-        plan = self.plan
-        launches = sum(isinstance(step, Launch) for step in plan.walk())
-        sizes = [_bytes(t.shape, t.element) for t in plan.results]
-        return ProgramStatistics(
-            kernels=launches,
-            distinct_kernels=len(plan.kernels),
-            arena_bytes=plan.arena_bytes,
-            argument_bytes=sum(_bytes(t.shape, t.element) for t in plan.arguments),
-            result_bytes=sum(sizes),
-            alias_bytes=sum(sizes[result] for result, _ in plan.aliases),
-            stage_seconds=dict(self.stage_seconds),
-        )
 
     def __call__(self, *arguments: object) -> tuple[Any, ...]:
         """Runs the program on the first GPU, or, with the option `emulate`, on the emulated device.
@@ -84,12 +95,6 @@ class GpuCompiled:
         """
         return self._runner(*arguments)
 
-    @cached_property
-    def _runner(self) -> CudaProgram | PlanProgram[EmulatedModule]:
-        if self._options.emulate:
-            return self.emulated(self._options.schedule)
-        return self.on_device()
-
     def on_device(self, number: int = 0) -> CudaProgram:
         """The program on a GPU of this machine.
 
@@ -97,7 +102,7 @@ class GpuCompiled:
             MissingExtraError: `hlo[cuda]` is not installed.
             NoDeviceError: there is no driver or no such GPU.
         """
-        return CudaProgram(self.plan, CudaDevice(number))
+        return self._runner.on_device(number)
 
     def emulated(self, schedule: int = 0, *, races: bool = True) -> PlanProgram[EmulatedModule]:
         """The program on the device that `hlo.gpu.emulated_device` describes.
@@ -106,10 +111,10 @@ class GpuCompiled:
             schedule: 0 runs blocks and warps in order, 1 backwards, others at random.
             races: look for data races.
         """
-        return PlanProgram(self.plan, EmulatedDevice(schedule, races=races))
+        return self._runner.emulated(schedule, races=races)
 
     def as_text(self, stage: str = "plan") -> str:
-        """The program after a stage: `plan`, `gpu`, `llvm`, `ptx`, or a phase ahead of the kernels.
+        """The program after a stage: `plan`, `gpu`, `llvm`, `ptx`, or a phase up to `placed`.
 
         `gpu` shows the kernels in scf, arith, vector and nvvm; `llvm` as modules of the llvm
         dialect.
@@ -117,7 +122,7 @@ class GpuCompiled:
         if stage == "plan":
             return plan_text(self.plan)
         if stage == "gpu":
-            return kernels_text(self.kernels)
+            return self._kernels_text()
         if stage == "llvm":
             parts = module_parts(self.kernels)
             return "".join(
@@ -126,16 +131,11 @@ class GpuCompiled:
             )
         if stage == "ptx":
             return "\n".join(module.ptx for module in self.plan.modules.values())
-        phase = Phase.parse(stage)
-        if phase.order > Phase.FUSED.order:
+        if stage not in STAGES:
             raise CompileError(
-                f"a program for a GPU has no stage {stage!r}; its stages are: "
-                f"{', '.join(EMITTED)} and the phases up to {Phase.FUSED.label}"
+                f"a program for a GPU has no stage {stage!r}; its stages are: {', '.join(STAGES)}"
             )
-        module = copy_of(self._module)
-        for step in passes_to(phase, self._options.fast, composites=False):
-            step.run(module)
-        return str(module)
+        return super().as_text(stage)
 
 
 def compile_for_gpu(program: object, target: str, chosen: Options) -> GpuCompiled:
@@ -144,23 +144,65 @@ def compile_for_gpu(program: object, target: str, chosen: Options) -> GpuCompile
     Raises:
         CompileError: the program is malformed, or asks for what the target cannot do.
     """
-    chip, watch = gpu_target(target), Stopwatch()
-    with watch.stage("import"):
-        original = load_program(program)
-        check_functions(original)
-    made = make_program(original, chosen, watch, emit_gpu_kernel, composites=False)
+    chip = gpu_target(target)
+
+    def make(source: ProgramSource, watch: Stopwatch) -> tuple[StoredProgram, MadeProgram]:
+        return _made(source, chip, chosen, watch)
+
+    def wrap(
+        source: ProgramSource, plan: LaunchPlan, statistics: ProgramStatistics,
+        made: MadeProgram | None,
+    ) -> GpuCompiled:  # fmt: skip
+        return GpuCompiled(source, plan, statistics, chosen, made, chip)
+
+    # Who asks for verification wants the passes to run.
+    cache = None if chosen.verify else open_cache(target, _deciding(chosen))
+    compiled = Compilation(make, _plan_of, wrap).run(ProgramSource(program), cache, Stopwatch())
+    report(compiled.name, compiled.stage_seconds, STAGES, compiled.as_text)
+    return compiled
+
+
+def _deciding(chosen: Options) -> dict[str, Any]:
+    """The options that the plan depends on."""
+    neutral = ("emulate", "schedule", "threads")
+    return {name: value for name, value in asdict(chosen).items() if name not in neutral}
+
+
+def _made(
+    source: ProgramSource, chip: GpuTarget, chosen: Options, watch: Stopwatch
+) -> tuple[StoredProgram, MadeProgram]:
+    """The launch plan as the only object of a stored program, its constants apart."""
+    made = make_program(source.module, chosen, watch, emit_gpu_kernel, composites=False)
     with watch.stage("ptx"):
         kernels = cast(Mapping[str, GpuKernel], made.host.kernels)
         modules: list[GpuModule] = [
             lower_to_ptx(name, part, chip) for name, part in module_parts(kernels).items()
         ]
+    name = name_of(source.module)
     with watch.stage("plan"):
         plan = host_to_plan(
-            PlanInputs(
-                name_of(original), chip.chip, made.host, made.placed, made.arena, tuple(modules)
-            )
+            PlanInputs(name, chip.chip, made.host, made.placed, made.arena, tuple(modules))
         )
-    return GpuCompiled(original, made.host, plan, chip, watch, chosen)
+        bare = replace(plan, constants=tuple(replace(c, data=b"") for c in plan.constants))
+    program = StoredProgram(
+        name=name,
+        objects=(to_json(bare).encode(),),
+        signature=signature_of(made.host),
+        constants=tuple(map(np.ascontiguousarray, made.host.constants)),
+        statistics=statistics_of(made, plan.launches, len(plan.kernels)),
+    )
+    return program, made
+
+
+def _plan_of(stored: StoredProgram) -> LaunchPlan:
+    """The launch plan of a stored program.
+
+    Raises:
+        CompileError: it is not one of this version.
+    """
+    plan = from_json(stored.objects[0].decode())
+    constants = zip(plan.constants, stored.constants, strict=True)
+    return replace(plan, constants=tuple(replace(c, data=data.tobytes()) for c, data in constants))
 
 
 def module_parts(kernels: Mapping[str, GpuKernel]) -> dict[str, dict[str, GpuKernel]]:
@@ -172,10 +214,3 @@ def module_parts(kernels: Mapping[str, GpuKernel]) -> dict[str, dict[str, GpuKer
         }
         for i in range(0, len(names), KERNELS_PER_MODULE)
     }
-
-
-def _bytes(shape: tuple[int, ...], name: str) -> int:
-    size = ir.types.to_dtype(name).itemsize
-    for extent in shape:
-        size *= extent
-    return size

@@ -27,16 +27,19 @@ def late_phase_text(
     return text_of_host(hlo_to_host(fused, donate), fused.context, phase, reuse)
 
 
-def text_of_host(host: HostProgram, context: ir.Context, phase: Phase, reuse: bool = True) -> str:
+def text_of_host(
+    host: HostProgram, context: ir.Context, phase: Phase, reuse: bool = True, kernels: str = ""
+) -> str:
     """The host program and its kernels at a late phase.
 
     Args:
         reuse: whether buffers may share memory.
+        kernels: the module of kernels, of another target than the CPU.
 
     They are two modules with a `// -----` line between them, as `--split-input-file` reads them.
     """
     program = ir.parse_module(host.text, context)
-    kernels = kernels_text(host.kernels, merged=phase is Phase.LLVM)
+    kernels = kernels or kernels_text(host.kernels, merged=phase is Phase.LLVM)
     if phase.order >= Phase.DEALLOCATED.order:
         Deallocate().run(program)
     if phase.order >= Phase.PLACED.order:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,6 +16,8 @@ from hlo.passes.fusion.fuse import Fuse
 from hlo.passes.fusion.groups import Edge
 from hlo.passes.hlo_to_host.program import HostProgram, entry_of, hlo_to_host, mark_donated
 from hlo.passes.hlo_to_loops.graph import Region, region_of
+from hlo.passes.hlo_to_loops.kernels import emit_kernel
+from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 from hlo.passes.memory.schedule import Decision, Schedule
 
 
@@ -29,6 +31,7 @@ class AnalysedProgram:
         planned: what `schedule` did with each block.
         donate: arguments whose memory the caller lets results take over.
         compiled: the host program, where it is known.
+        emit: makes the kernel of a region, for the target.
     """
 
     unfused: ir.Module
@@ -37,6 +40,7 @@ class AnalysedProgram:
     planned: tuple[Decision, ...] = ()
     donate: tuple[int, ...] = ()
     compiled: HostProgram | None = None
+    emit: Callable[[Region], Kernel] = emit_kernel
 
     @property
     def unfused_entry(self) -> Region:
@@ -51,7 +55,7 @@ class AnalysedProgram:
     @cached_property
     def host(self) -> HostProgram:
         """The host program, without machine code."""
-        return self.compiled or hlo_to_host(self.fused, self.donate)
+        return self.compiled or hlo_to_host(self.fused, self.donate, self.emit)
 
 
 def analyse(
@@ -61,6 +65,8 @@ def analyse(
     compiled: HostProgram | None = None,
     fast: bool = False,
     max_bytes: int = 0,
+    emit: Callable[[Region], Kernel] = emit_kernel,
+    composites: bool = True,
 ) -> AnalysedProgram:
     """Compiles a copy of a program up to fusion.
 
@@ -70,6 +76,7 @@ def analyse(
         disabled: passes to leave out, as `hlo-opt --disable-pass` takes them.
         compiled: the host program, if the program was compiled already.
         fast, max_bytes: as the options of `hlo.compile`.
+        emit, composites: as of `make_program`.
 
     Raises:
         MemoryBudgetError: the program does not fit into `max_bytes`.
@@ -77,7 +84,7 @@ def analyse(
     unfused = copy_of(program)
     mark_donated(unfused, donate)
     watch = Instrumentation(verify_each=False, disabled=frozenset(disabled))
-    steps = passes_to(Phase.FUSED, fast)
+    steps = passes_to(Phase.FUSED, fast, composites)
     at, fuse = next((i, step) for i, step in enumerate(steps) if isinstance(step, Fuse))
     run_pipeline(unfused, steps[:at], watch)
     fused = copy_of(unfused)
@@ -90,6 +97,10 @@ def analyse(
 
     run_pipeline(fused, steps[at:], replace(watch, before=before))
     if max_bytes:
-        made = plan_within(fused, lambda m: plan(m, hlo_to_host(m, donate), reuse=True), max_bytes)
+        made = plan_within(
+            fused, lambda m: plan(m, hlo_to_host(m, donate, emit), reuse=True), max_bytes
+        )
         fused, compiled = made.fused, made.host
-    return AnalysedProgram(unfused, fused, tuple(edges), tuple(planned), tuple(donate), compiled)
+    return AnalysedProgram(
+        unfused, fused, tuple(edges), tuple(planned), tuple(donate), compiled, emit
+    )

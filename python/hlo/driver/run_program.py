@@ -122,7 +122,10 @@ def run_command(options: RunOptions) -> int:
 
     data = read_input(options.program)
     name = "-" if options.program == "-" else Path(options.program).stem
-    report = run_program(name, data, options, compile_program)
+    if data.lstrip()[:1] == b"{":  # no program starts so, a launch plan does
+        report = run_launch_plan(name, data, options)
+    else:
+        report = run_program(name, data, options, compile_program)
     if options.output is not None:
         _save(options.output, report.results)
     if options.json:
@@ -138,7 +141,7 @@ def run_program(
     """Compiles and runs a program once, and as the options ask also checks and times it."""
     source_name = name if options.program == "-" else options.program
     module = load_program(data, source_name=source_name)
-    arguments = arguments_of(module, options)
+    arguments = arguments_of(argument_sources.entry_types(module), module.context, options)
     start = time.perf_counter()
     compiled = compile_program(
         load_program(data, source_name=source_name),
@@ -163,6 +166,35 @@ def run_program(
         peer=None if peer is None else PeerReport(peer.name, peer.compile_seconds, peer_ms),
         comparisons=comparisons,
     )
+
+
+def run_launch_plan(name: str, data: bytes, options: RunOptions) -> RunReport:
+    """Runs a stored launch plan once, and as the options ask also times it.
+
+    Raises:
+        CompileError: it is not a launch plan, or an option does not apply to one.
+    """
+    from hlo.driver.plan_runner import PlanRunner
+    from hlo.gpu.plan_json import from_json
+    from hlo.gpu.run_plan import dtype_of
+
+    start = time.perf_counter()
+    plan = from_json(data.decode("utf-8", "replace"))
+    known = {"emulate", "schedule"}
+    if options.check:
+        raise CompileError("--check: a launch plan holds no program to compare with")
+    if options.target not in ("cpu", f"nvptx:{plan.target}"):
+        raise CompileError(f"--target={options.target}: the launch plan is for {plan.target}")
+    if unknown := [name for name in options.compile_options if name not in known]:
+        raise CompileError(f"option {unknown[0]!r}: a launch plan is compiled already")
+    types = [argument_sources.ArgumentType(k.shape, dtype_of(k)) for k in plan.arguments]
+    arguments = arguments_of(types, ir.make_context(), options)
+    runner = PlanRunner(plan, **options.compile_options)
+    load_s = time.perf_counter() - start
+    own = OwnRunner(runner, arguments, {argument: result for result, argument in plan.aliases})
+    results = tuple(own.results())
+    run_ms, _ = time_in_alternation(own, None, options.repetitions)
+    return RunReport(name, load_s, run_ms, results, runner.statistics)
 
 
 def time_in_alternation(
@@ -216,13 +248,17 @@ def print_report(report: RunReport) -> None:
         print(f"{report.peer.name}: compiled in {report.peer.compile_s:.3f} s{ran}")
 
 
-def arguments_of(module: ir.Module, options: RunOptions) -> list[np.ndarray]:
-    """The arguments that the options name, checked against the entry of the program.
+def arguments_of(
+    types: Sequence[argument_sources.ArgumentType], context: ir.Context, options: RunOptions
+) -> list[np.ndarray]:
+    """The arguments that the options name, checked against the types of the entry's arguments.
+
+    Args:
+        context: for literals in MLIR's form.
 
     Raises:
         ArgumentError: they are named in several ways, in none, or do not fit.
     """
-    types = argument_sources.entry_types(module)
     sources = [
         options.argument_file is not None,
         bool(options.literals),
@@ -244,7 +280,7 @@ def arguments_of(module: ir.Module, options: RunOptions) -> list[np.ndarray]:
     elif options.seed is not None:
         made = argument_sources.from_seed(types, options.seed)
     else:
-        made = [argument_sources.parse_literal(text, module.context) for text in options.literals]
+        made = [argument_sources.parse_literal(text, context) for text in options.literals]
     return argument_sources.check_arguments(made, types)
 
 

@@ -217,6 +217,11 @@ class LaunchPlan:
         yield from walk(self.steps)
 
     @property
+    def launches(self) -> int:
+        """Launches and library calls of one run, loops counted once."""
+        return sum(isinstance(step, Launch | VendorCall) for step in self.walk())
+
+    @property
     def is_static(self) -> bool:
         """Whether no step depends on what is in memory, so that one graph can hold them all."""
         return not any(isinstance(step, Loop | Case) for step in self.steps)
