@@ -15,16 +15,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hlo.passes.hlo_to_loops import elementwise
+from hlo.passes.hlo_to_loops.accumulators import Accumulators
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
 from hlo.passes.hlo_to_loops.builder import Builder, Value
-from hlo.passes.hlo_to_loops.conditions import rebuild
+from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.elemental.contractions import Contraction, contraction_of, product_type
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 from hlo.passes.hlo_to_loops.matrix_multiply import better_by_library
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import matrix_vector_of
 from hlo.passes.hlo_to_loops.packed_matrix_kernel import packs
+from hlo.passes.hlo_to_loops.padded_windows import PaddedTile, reaches_padding
 
 VECTOR_BYTES = 64
 REGISTERS = 28  # accumulators at the most
@@ -35,9 +37,6 @@ WIDE_VECTORS, WIDE_ROWS = 6, 2
 MULTIPLIES_A_BYTE = 3  # that take as long as one byte from or to memory
 PANEL_BYTES = 400 << 10  # of a run of columns of a kernel, about half of the second-level cache
 LARGE_OPERAND = 1 << 18  # elements of an operand that does not stay in the second-level cache
-
-# (indices in the contracted space, accumulators) -> accumulators.
-Step = Callable[[Sequence[Affine], list[Value]], list[Value]]
 
 
 @dataclass(frozen=True)
@@ -153,9 +152,7 @@ def takes_elementwise(node: Node) -> bool:
 def fits_register_tiles(node: Node) -> bool:
     """Whether register tiles can compute a convolution or dot."""
     tensor = node.results[0]
-    if product_type(tensor.type).name not in ("f32", "f64") or tensor.size == 0:
-        return False
-    if tiling_of(tensor.shape, _lanes(tensor)) is None:
+    if tensor.size == 0 or not takes_width(tensor.type, tensor.shape):
         return False
     if node.name == "convolution":
         labels = node.attributes["dimension_numbers"]
@@ -167,8 +164,14 @@ def fits_register_tiles(node: Node) -> bool:
     return minor_is_free(node) and not better_by_library(node)
 
 
-def _lanes(tensor: Tensor) -> int:
-    return 16 if product_type(tensor.type).name == "f32" else 8
+def takes_width(element: ElementType, shape: Sequence[int]) -> bool:
+    """Whether a result has elements for register tiles, and enough of them side by side."""
+    kind = product_type(element).name
+    return kind in ("f32", "f64") and tiling_of(shape, _lanes(element)) is not None
+
+
+def _lanes(element: ElementType) -> int:
+    return 16 if product_type(element).name == "f32" else 8
 
 
 def minor_is_free(node: Node) -> bool:
@@ -191,7 +194,7 @@ def emit_contraction(region: Region) -> Kernel | None:
         return None
     tiling = tiling_of(
         node.results[0].shape,
-        _lanes(node.results[0]),
+        _lanes(node.results[0].type),
         narrow=_is_narrow(node),
         wide=_waits_for_memory(region, node),
     )
@@ -250,13 +253,13 @@ class _Tiles:
         group = b.op(f"arith.remui {index}, {b.index(groups)} : index")
         return em.name_index(group, groups) * self.prefetched
 
-    def _prefetch(self, contraction: Contraction, indices: Sequence[Affine]) -> None:
+    def _prefetch(self, right: Position) -> None:
+        """Fetches lines ahead of a position in the right operand."""
         if self.prefetch_line is None:
             return
         em, b, tiling = self.em, self.builder, self.tiling
-        right = self.node.operands[1]
-        buffer = self.inputs[right]
-        at = contraction.right_at(indices).linear(right.shape)
+        buffer = self.inputs[self.node.operands[1]]
+        at = right.linear(self.node.operands[1].shape)
         for line in range(self.prefetched):
             ahead = at + tiling.width + (self.prefetch_line + line) * tiling.lanes
             place = f"{buffer.name}[{em.index(ahead)}]"
@@ -268,16 +271,16 @@ class _Tiles:
         last_rows = tiling.row_extent - (tiling.row_blocks - 1) * tiling.rows
         last_columns = tiling.shape[-1] - (tiling.column_blocks - 1) * tiling.width
 
-        def with_rows(rows: int) -> None:
+        def with_rows(block: Affine, rows: int) -> None:
             self._either(
                 column_block, tiling.column_blocks, last_columns != tiling.width,
-                lambda: self._tile(outer, row_block, column_block, rows, tiling.width),
-                lambda: self._tile(outer, row_block, column_block, rows, last_columns),
+                lambda column: self._tile(outer, block, column, rows, tiling.width),
+                lambda column: self._tile(outer, block, column, rows, last_columns),
             )  # fmt: skip
 
         self._either(
             row_block, tiling.row_blocks, last_rows != tiling.rows,
-            lambda: with_rows(tiling.rows), lambda: with_rows(last_rows),
+            lambda block: with_rows(block, tiling.rows), lambda block: with_rows(block, last_rows),
         )  # fmt: skip
 
     def _either(
@@ -285,22 +288,24 @@ class _Tiles:
         block: Affine,
         blocks: int,
         uneven: bool,
-        whole: Callable[[], None],
-        cut: Callable[[], None],
+        whole: Callable[[Affine], None],
+        cut: Callable[[Affine], None],
     ) -> None:
+        """Calls back with the block, of which more is known where the last one is not whole."""
         b, em = self.builder, self.em
         if not uneven:
-            whole()
+            whole(block)
         elif blocks == 1:
-            cut()
+            cut(block)
         else:
             index = em.index(block)
             inner = b.op(f"arith.cmpi ne, {index}, {b.index(blocks - 1)} : index")
             with b.when(inner):
-                whole()
+                name = b.load(f"arith.addi {index}, {b.index(0)} : index")
+                whole(em.name_index(name, blocks - 1))
             last = b.op(f"arith.cmpi eq, {index}, {b.index(blocks - 1)} : index")
             with b.when(last):
-                cut()
+                cut(ZERO + (blocks - 1))
 
     def _tile(
         self,
@@ -339,7 +344,20 @@ class _Tiles:
         self, places: Sequence[list[Affine]], names: Sequence[str], masks: Sequence[str | None]
     ) -> list[list[Value]]:
         """The contraction at every position of the tile: [row][vector]."""
-        em, b, lanes = self.em, self.builder, self.tiling.lanes
+        sums = Accumulators(self.em, self.kind, self.tiling.lanes)
+        if reaches_padding(self.node):
+            tile = PaddedTile(sums, self.node, self.tiling.row_dim, places, names, masks)
+            right_at = tile.windows[0][0].right_at
+            totals = tile.total(lambda indices: self._prefetch(right_at(indices)))
+        else:
+            totals = self._unpadded(sums, places, names, masks)
+        return [totals[r * len(names) : (r + 1) * len(names)] for r in range(len(places))]
+
+    def _unpadded(
+        self, sums: Accumulators, places: Sequence[list[Affine]], names: Sequence[str],
+        masks: Sequence[str | None],
+    ) -> list[Value]:  # fmt: skip
+        em, lanes = self.em, self.tiling.lanes
         contractions: list[list[Contraction]] = []
         for place in places:
             row: list[Contraction] = []
@@ -347,45 +365,19 @@ class _Tiles:
                 with em.vector(name, lanes, mask):
                     row.append(contraction_of(em, self.node, [*place[:-1], Affine.variable(name)]))
             contractions.append(row)
-        extents = contractions[0][0].extents
-        with b.width(lanes):
-            zero = elementwise.constant(b, self.kind, 0)
-        flat = [zero] * (len(places) * len(names))
 
         def step(indices: Sequence[Affine], acc: list[Value]) -> list[Value]:
             result: list[Value] = []
-            self._prefetch(contractions[0][0], indices)
+            self._prefetch(contractions[0][0].right_at(indices))
             for r in range(len(places)):
                 for v, (name, mask) in enumerate(zip(names, masks, strict=True)):
                     with em.vector(name, lanes, mask):
                         left, right = contractions[r][v].factors(indices, self.kind)
-                        left, right = (elementwise.convert(b, x, self.kind) for x in (left, right))
-                        old = acc[r * len(names) + v]
-                        total = b.op(
-                            f"math.fma {left.name}, {right.name}, {old.name} : "
-                            f"{b.type_of(self.kind.register)}"
-                        )
-                        result.append(Value(self.kind, (total,), lanes))
+                    result.append(sums.multiply_add(left, right, acc[r * len(names) + v]))
             return result
 
-        sums = self._nest(extents, flat, step, [])
-        return [sums[r * len(names) : (r + 1) * len(names)] for r in range(len(places))]
-
-    def _nest(
-        self, extents: Sequence[int], acc: list[Value], step: Step, outer: list[Affine]
-    ) -> list[Value]:
-        b = self.builder
-        if not extents:
-            return step(outer, acc)
-        if extents[0] == 1:
-            return self._nest(extents[1:], acc, step, [*outer, ZERO])
-        vector = f"vector<{self.tiling.lanes}x{self.kind.register}>"
-        carried = [(v.name, vector) for v in acc]
-        with b.loop(b.index(0), b.index(extents[0]), b.index(1), carried) as loop:
-            index = self.em.variable(loop.iv, extents[0])
-            inner = rebuild([self.kind] * len(acc), loop.carried, self.tiling.lanes)
-            loop.yielded = [v.name for v in self._nest(extents[1:], inner, step, [*outer, index])]
-        return rebuild([self.kind] * len(acc), loop.results, self.tiling.lanes)
+        zeros = sums.zeros(len(places) * len(names))
+        return sums.nest(contractions[0][0].extents, zeros, step)
 
     def _finish(
         self, places: Sequence[list[Affine]], names: Sequence[str], masks: Sequence[str | None],

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.hlo_to_loops.graph import decode_attribute
+from hlo.passes.kernel_forms.prepare_convolutions import is_padded, padded_input
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.tensor_types import element_of, shape_of
 from hlo.passes.rewrite.walk import operations_named, replace
@@ -43,7 +44,7 @@ class ConvolutionsToDots(Pass):
 
 @dataclass(frozen=True)
 class _Convolution:
-    """A convolution without padding, groups and dilation, kernel labels `..io`, result `...f`."""
+    """A convolution without groups and input dilation, kernel labels `..io`, result `...f`."""
 
     window: tuple[int, ...]
     strides: tuple[int, ...]
@@ -51,6 +52,14 @@ class _Convolution:
     input: tuple[str, ...]
     kernel: tuple[str, ...]
     output: tuple[str, ...]
+    attributes: Mapping[str, Any]
+
+    def padded(self, op: ir.Operation) -> ir.Value:
+        """The input with its padding in place."""
+        if not is_padded(self.attributes):
+            return op.operands[0]
+        with op.location, ir.InsertionPoint(op):
+            return padded_input(op.operands[0], self.attributes)
 
     @staticmethod
     def of(op: ir.Operation) -> _Convolution | None:
@@ -60,9 +69,8 @@ class _Convolution:
         ones = (1,) * rank
         groups = attributes["feature_group_count"] * attributes["batch_group_count"]
         dilated = tuple(attributes.get("lhs_dilation") or ones) != ones
-        padded = any(p for pair in _rows(attributes.get("padding")) for p in pair)
         turned = any(attributes.get("window_reversal") or ())
-        if groups != 1 or dilated or padded or turned or rank == 0:
+        if groups != 1 or dilated or turned or rank == 0:
             return None
         kernel = labels["kernel"]
         shape = shape_of(op.operands[1])
@@ -74,11 +82,8 @@ class _Convolution:
             labels["input"],
             kernel,
             labels["output"],
+            attributes,
         )
-
-
-def _rows(padding: Any) -> Sequence[Sequence[int]]:
-    return padding if padding is not None else ()
 
 
 def _to_dot(op: ir.Operation) -> bool:
@@ -98,7 +103,9 @@ def _to_dot(op: ir.Operation) -> bool:
     if taps > 1 and (positions > FEW_POSITIONS or result[-1] < FEWEST_FEATURES):
         return False
     b = Builder.before(op)
-    patches = [_tap(b, op, conv, tap) for tap in itertools.product(*map(range, conv.window))]
+    source = conv.padded(op)
+    window = itertools.product(*map(range, conv.window))
+    patches = [_tap(b, op, source, conv, tap) for tap in window]
     axis = conv.input.index("f")
     left = patches[0] if len(patches) == 1 else b.concatenate(patches, axis)
     right = b.reshape(op.operands[1], [taps * features, result[-1]])
@@ -110,9 +117,11 @@ def _to_dot(op: ir.Operation) -> bool:
     return True
 
 
-def _tap(b: Builder, op: ir.Operation, conv: _Convolution, tap: Sequence[int]) -> ir.Value:
-    """The elements of the input that one tap of the window meets."""
-    shape, result = shape_of(op.operands[0]), shape_of(op.results[0])
+def _tap(
+    b: Builder, op: ir.Operation, source: ir.Value, conv: _Convolution, tap: Sequence[int]
+) -> ir.Value:
+    """The elements of the input, padding included, that one tap of the window meets."""
+    shape, result = shape_of(source), shape_of(op.results[0])
     start, limit, step = [0] * len(shape), list(shape), [1] * len(shape)
     for k, (index, stride, spread) in enumerate(zip(tap, conv.strides, conv.spread, strict=True)):
         d = conv.input.index(str(k))
@@ -120,5 +129,5 @@ def _tap(b: Builder, op: ir.Operation, conv: _Convolution, tap: Sequence[int]) -
         start[d], step[d] = index * spread, stride
         limit[d] = start[d] + (count - 1) * stride + 1
     if start == [0] * len(shape) and limit == list(shape) and step == [1] * len(shape):
-        return op.operands[0]
-    return b.slice(op.operands[0], start, limit, step)
+        return source
+    return b.slice(source, start, limit, step)

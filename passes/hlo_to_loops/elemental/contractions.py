@@ -100,60 +100,116 @@ def _dot_general(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction
     return Contraction(tuple(lhs.shape[d] for d in lhs_sum), factors, right_at)
 
 
-def _convolution(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction:
+@dataclass(frozen=True)
+class Windows:
+    """Where a convolution reads its operands for one position of its result.
+
+    Attributes:
+        taps: extents of the window, one for each spatial dimension.
+        inputs: input features of a group.
+        first: where the window begins in each spatial dimension of the input, its holes counted.
+        sizes, gaps: of the spatial dimensions of the input; gaps are its dilation.
+        spread: how far apart the taps are.
+    """
+
+    taps: tuple[int, ...]
+    inputs: int
+    first: tuple[Affine, ...]
+    sizes: tuple[int, ...]
+    gaps: tuple[int, ...]
+    spread: tuple[int, ...]
+    _left_labels: tuple[str, ...]
+    _right_labels: tuple[str, ...]
+    _reversal: tuple[bool, ...]
+    _batch: Affine
+    _group: Affine
+    _feature: Affine
+
+    @property
+    def rank(self) -> int:
+        return len(self.taps)
+
+    def at(self, k: int, tap: Affine) -> Affine:
+        """What a tap meets in spatial dimension `k` of the input: perhaps padding, or a hole."""
+        return self.first[k] + tap * self.spread[k]
+
+    def left_at(self, places: Sequence[Affine], channel: Affine) -> tuple[Affine, ...]:
+        """The index in each dimension of the input, at an element of it."""
+        spatial = {str(k): place for k, place in enumerate(places)}
+        found = {**spatial, "b": self._batch, "f": self._group * self.inputs + channel}
+        return tuple(found[label] for label in self._left_labels)
+
+    def right_at(self, indices: Sequence[Affine]) -> Position:
+        """The position in the kernel: taps, then the input feature."""
+        *taps, channel = indices
+        turned = zip(taps, self.taps, self._reversal, strict=True)
+        spatial = {
+            str(k): tap * -1 + (size - 1) if back else tap
+            for k, (tap, size, back) in enumerate(turned)
+        }
+        found = {**spatial, "i": channel, "o": self._feature}
+        return Position.of_dims(tuple(found[label] for label in self._right_labels))
+
+
+def windows_of(em: Emitter, node: Node, dims: Sequence[Affine]) -> Windows:
+    """The windows of a convolution at the position `dims` of its result."""
     lhs, rhs = node.operands
     attributes = node.attributes
     labels = attributes["dimension_numbers"]
     rank = lhs.rank - 2
     ones = (1,) * rank
     strides = attributes.get("window_strides") or ones
-    gaps = attributes.get("lhs_dilation") or ones
-    spread = attributes.get("rhs_dilation") or ones
-    reversal = attributes.get("window_reversal") or (False,) * rank
     padding = padding_pairs(attributes.get("padding"), rank)
     groups, batch_groups = attributes["feature_group_count"], attributes["batch_group_count"]
-    output = {label: dims[d] for d, label in enumerate(labels["output"])}
-    lhs_dim = {label: d for d, label in enumerate(labels["input"])}
-    rhs_dim = {label: d for d, label in enumerate(labels["kernel"])}
-    features = rhs.shape[rhs_dim["o"]]
-    inputs = rhs.shape[rhs_dim["i"]]
+    output = dict(zip(labels["output"], dims, strict=True))
+    left = dict(zip(labels["input"], lhs.shape, strict=True))
+    right = dict(zip(labels["kernel"], rhs.shape, strict=True))
     batch, group = output["b"], ZERO
     if batch_groups > 1:
-        group, _rest = em.divmod(output["f"], features // batch_groups)
-        batch = batch + group * (lhs.shape[lhs_dim["b"]] // batch_groups)
-        group = ZERO
+        part, _rest = em.divmod(output["f"], right["o"] // batch_groups)
+        batch = batch + part * (left["b"] // batch_groups)
     elif groups > 1:
-        group, _rest = em.divmod(output["f"], features // groups)
+        group, _rest = em.divmod(output["f"], right["o"] // groups)
+    spatial = [str(k) for k in range(rank)]
+    return Windows(
+        taps=tuple(right[label] for label in spatial),
+        inputs=right["i"],
+        first=tuple(
+            output[label] * stride + -low
+            for label, stride, (low, _) in zip(spatial, strides, padding, strict=True)
+        ),
+        sizes=tuple(left[label] for label in spatial),
+        gaps=tuple(attributes.get("lhs_dilation") or ones),
+        spread=tuple(attributes.get("rhs_dilation") or ones),
+        _left_labels=labels["input"],
+        _right_labels=labels["kernel"],
+        _reversal=tuple(attributes.get("window_reversal") or (False,) * rank),
+        _batch=batch,
+        _group=group,
+        _feature=output["f"],
+    )
+
+
+def _convolution(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction:
+    lhs, rhs = node.operands
+    windows = windows_of(em, node, dims)
 
     def factors(indices: Sequence[Affine], kind: ElementType) -> tuple[Value, Value]:
         *taps, channel = indices
-        lhs_at = [ZERO] * lhs.rank
+        places: list[Affine] = []
         inside = ALWAYS
-        for k in range(rank):
-            label = str(k)
-            index = output[label] * strides[k] + taps[k] * spread[k] + -padding[k][0]
-            held, index = unpadded(em, index, lhs.shape[lhs_dim[label]], gaps[k])
+        for k, tap in enumerate(taps):
+            held, place = unpadded(em, windows.at(k, tap), windows.sizes[k], windows.gaps[k])
             inside = both(em, inside, held)
-            lhs_at[lhs_dim[label]] = index
-        lhs_at[lhs_dim["b"]], lhs_at[lhs_dim["f"]] = batch, group * inputs + channel
+            places.append(place)
 
         def load() -> list[Value]:
-            at = [em.bounded(i, size) for i, size in zip(lhs_at, lhs.shape, strict=True)]
+            dims = zip(windows.left_at(places, channel), lhs.shape, strict=True)
+            at = [em.bounded(i, size) for i, size in dims]
             return [elementwise.convert(em.b, em.element(lhs, Position.of_dims(at)), kind)]
 
         zero = elementwise.constant(em.b, kind, False if kind.kind is Kind.BOOL else 0)
         left = guarded(em, inside, [kind], load, lambda: [zero])[0]
-        return left, em.element(rhs, right_at(indices))
+        return left, em.element(rhs, windows.right_at(indices))
 
-    def right_at(indices: Sequence[Affine]) -> Position:
-        *taps, channel = indices
-        rhs_at = [ZERO] * rhs.rank
-        for k in range(rank):
-            size = rhs.shape[rhs_dim[str(k)]]
-            rhs_at[rhs_dim[str(k)]] = taps[k] * -1 + (size - 1) if reversal[k] else taps[k]
-        rhs_at[rhs_dim["i"]], rhs_at[rhs_dim["o"]] = channel, output["f"]
-        return Position.of_dims(rhs_at)
-
-    return Contraction(
-        (*(rhs.shape[rhs_dim[str(k)]] for k in range(rank)), inputs), factors, right_at
-    )
+    return Contraction((*windows.taps, windows.inputs), factors, windows.right_at)

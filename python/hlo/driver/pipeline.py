@@ -34,8 +34,8 @@ def fusion_passes(composites: bool = True) -> tuple[PipelineElement, ...]:
     )
     return (
         MergeUpdates(),  # caches sliced, updated and put together again stay where they are
-        # Padding and transposes become ops of their own, which fuse with their neighbours.
-        PrepareConvolutions(),
+        # Transposes, and padding that kernels do not take, become ops and fuse with neighbours.
+        PrepareConvolutions(explicit_padding=not composites),
         ConvolutionsToDots(),  # windows of one element: all positions are rows of a product
         PrepareSorts(),  # comparators become functions that see nothing but elements
         PrepareDots(),

@@ -1,7 +1,9 @@
-// Every convolution of a module gets padding 0, input dilation 1, and output features last.
+// Every convolution of a module gets input dilation 1 and output features last; padding becomes a
+// pad where register tiles do not take it.
 // RUN: hlo-opt --prepare-convolutions %s | FileCheck %s
+// RUN: hlo-opt --prepare-convolutions='explicit-padding=true' %s | FileCheck %s --check-prefix=EXPLICIT
 
-// Height 5 + 1 + 1 = 7, width 6 + 2 + 1 = 9.
+// Seven features are too few for a vector of 16. Height 5 + 1 + 1 = 7, width 6 + 2 + 1 = 9.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[PAD:.*]] = hlo.pad %arg0, %{{.*}}, low = [0, 1, 2, 0], high = [0, 1, 1, 0], interior = [0, 0, 0, 0] : {{.*}} -> tensor<1x7x9x3xf32>
 // CHECK: %[[KERNEL:.*]] = hlo.transpose %arg1, dims = [1, 2, 3, 0] : {{.*}} -> tensor<3x3x3x7xf32>
@@ -20,6 +22,23 @@
 // Both convolutions of a function are prepared.
 // CHECK-LABEL: func.func @two
 // CHECK-COUNT-2: hlo.pad
+
+// Eight features fill half a vector: tiles take the padding.
+// CHECK-LABEL: func.func @tiles
+// CHECK-NOT: hlo.pad
+// CHECK: hlo.convolution(%arg0, %arg1) {{.*}}pad = {{\[\[}}1, 1{{\]\]}}
+// EXPLICIT-LABEL: func.func @tiles
+// EXPLICIT: hlo.pad %arg0
+
+// The zeros of the pad come to those of the convolution: 2 + 1 and 0 + 1.
+// CHECK-LABEL: func.func @absorbed
+// CHECK-NOT: hlo.pad
+// CHECK: hlo.convolution(%arg0, %arg1) {{.*}}pad = {{\[\[}}3, 1{{\]\]}}
+
+// Another reader needs the padded tensor: the pad stays.
+// CHECK-LABEL: func.func @shared
+// CHECK: hlo.pad %arg0
+// CHECK: hlo.convolution(%{{[0-9]+}}, %arg1)
 func.func @main(%x: tensor<1x5x6x3xf32>, %k: tensor<7x3x3x3xf32>) -> tensor<1x7x3x4xf32> {
   %0 = "hlo.convolution"(%x, %k) {dimension_numbers = #hlo.conv<[b, 0, 1, f]x[o, i, 0, 1]->[b, f, 0, 1]>, window_strides = array<i64: 2, 2>, padding = dense<[[1, 1], [2, 1]]> : tensor<2x2xi64>, feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x5x6x3xf32>, tensor<7x3x3x3xf32>) -> tensor<1x7x3x4xf32>
   return %0 : tensor<1x7x3x4xf32>
@@ -33,4 +52,20 @@ func.func @two(%x: tensor<1x4x3xf32>, %k: tensor<3x3x7xf32>, %l: tensor<1x3x7xf3
   %0 = "hlo.convolution"(%x, %k) {dimension_numbers = #hlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, window_strides = array<i64: 1>, padding = dense<[[1, 1]]> : tensor<1x2xi64>, feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x4x3xf32>, tensor<3x3x7xf32>) -> tensor<1x4x7xf32>
   %1 = "hlo.convolution"(%x, %l) {dimension_numbers = #hlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, window_strides = array<i64: 1>, padding = dense<[[1, 1]]> : tensor<1x2xi64>, feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x4x3xf32>, tensor<1x3x7xf32>) -> tensor<1x6x7xf32>
   return %0, %1 : tensor<1x4x7xf32>, tensor<1x6x7xf32>
+}
+func.func @tiles(%x: tensor<1x4x3xf32>, %k: tensor<3x3x8xf32>) -> tensor<1x4x8xf32> {
+  %0 = "hlo.convolution"(%x, %k) {dimension_numbers = #hlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, window_strides = array<i64: 1>, padding = dense<[[1, 1]]> : tensor<1x2xi64>, feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x4x3xf32>, tensor<3x3x8xf32>) -> tensor<1x4x8xf32>
+  return %0 : tensor<1x4x8xf32>
+}
+func.func @absorbed(%x: tensor<1x4x3xf32>, %k: tensor<3x3x8xf32>) -> tensor<1x6x8xf32> {
+  %zero = "hlo.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %p = "hlo.pad"(%x, %zero) {edge_padding_low = array<i64: 0, 2, 0>, edge_padding_high = array<i64: 0, 0, 0>, interior_padding = array<i64: 0, 0, 0>} : (tensor<1x4x3xf32>, tensor<f32>) -> tensor<1x6x3xf32>
+  %0 = "hlo.convolution"(%p, %k) {dimension_numbers = #hlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, window_strides = array<i64: 1>, padding = dense<[[1, 1]]> : tensor<1x2xi64>, feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x6x3xf32>, tensor<3x3x8xf32>) -> tensor<1x6x8xf32>
+  return %0 : tensor<1x6x8xf32>
+}
+func.func @shared(%x: tensor<1x4x3xf32>, %k: tensor<3x3x8xf32>) -> (tensor<1x6x8xf32>, tensor<1x6x3xf32>) {
+  %zero = "hlo.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %p = "hlo.pad"(%x, %zero) {edge_padding_low = array<i64: 0, 2, 0>, edge_padding_high = array<i64: 0, 0, 0>, interior_padding = array<i64: 0, 0, 0>} : (tensor<1x4x3xf32>, tensor<f32>) -> tensor<1x6x3xf32>
+  %0 = "hlo.convolution"(%p, %k) {dimension_numbers = #hlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, window_strides = array<i64: 1>, padding = dense<[[1, 1]]> : tensor<1x2xi64>, feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<1x6x3xf32>, tensor<3x3x8xf32>) -> tensor<1x6x8xf32>
+  return %0, %p : tensor<1x6x8xf32>, tensor<1x6x3xf32>
 }

@@ -1,0 +1,192 @@
+"""Register tiles of a convolution whose windows reach into padding, which is not in memory.
+
+Along a dimension where all positions of a tile have the same index, a tap is in the padding for all
+of them or for none: one branch. Along the dimension that the rows of the tile walk, it is so for
+rows at the ends of the input alone, which are few: their factors are loaded from a place inside and
+replaced by 0. The products of the kernel and the padding are added up all the same, so that an
+element of the kernel that is not finite shows as it would with the padding in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hlo.passes.hlo_to_loops import elementwise
+from hlo.passes.hlo_to_loops.accumulators import Accumulators
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
+from hlo.passes.hlo_to_loops.builder import Value
+from hlo.passes.hlo_to_loops.conditions import Condition, in_range
+from hlo.passes.hlo_to_loops.elemental.contractions import Windows, windows_of
+from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
+from hlo.passes.hlo_to_loops.emitter import Emitter
+from hlo.passes.hlo_to_loops.graph import Node
+
+
+def reaches_padding(node: Node) -> bool:
+    """Whether windows of a convolution meet elements that are not in its input."""
+    if node.name != "convolution":
+        return False
+    pairs = padding_pairs(node.attributes.get("padding"), node.operands[0].rank - 2)
+    return any(p != (0, 0) for p in pairs)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What the taps so far mean for one row of a tile.
+
+    Attributes:
+        places: the index in each spatial dimension of the input, always inside.
+        outside: SSA i1, whether the tap is in the padding instead; None if it never is.
+    """
+
+    places: tuple[Affine, ...] = ()
+    outside: str | None = None
+
+
+class PaddedTile:
+    """The sums of products of one tile.
+
+    Args:
+        row_dim: dimension of the result that the rows walk; -1 if there is one row.
+        places: the index of each row in the result; the last one, the feature, is not looked at.
+        names, masks: the lane variable and the mask of each vector of features.
+    """
+
+    def __init__(
+        self, sums: Accumulators, node: Node, row_dim: int, places: Sequence[Sequence[Affine]],
+        names: Sequence[str], masks: Sequence[str | None],
+    ) -> None:  # fmt: skip
+        self.sums, self.node = sums, node
+        self.vectors = list(zip(names, masks, strict=True))
+        label = node.attributes["dimension_numbers"]["output"][row_dim] if row_dim >= 0 else "b"
+        self.row_spatial = None if label == "b" else int(label)
+        self.windows = [[self._windows(place, v) for v in self.vectors] for place in places]
+
+    def _windows(self, place: Sequence[Affine], vector: tuple[str, str | None]) -> Windows:
+        name, mask = vector
+        with self.em.vector(name, self.sums.lanes, mask):
+            return windows_of(self.em, self.node, [*place[:-1], Affine.variable(name)])
+
+    @property
+    def em(self) -> Emitter:
+        return self.sums.em
+
+    def total(self, ahead: Callable[[Sequence[Affine]], None]) -> list[Value]:
+        """The sums, row by row; `ahead` is called with the indices at each step of products."""
+        rows = [_Row()] * len(self.windows)
+        zeros = self.sums.zeros(len(rows) * len(self.vectors))
+        return self._taps(rows, [], zeros, ahead)
+
+    def _taps(
+        self, rows: Sequence[_Row], taps: list[Affine], acc: list[Value],
+        ahead: Callable[[Sequence[Affine]], None],
+    ) -> list[Value]:  # fmt: skip
+        windows, k = self.windows[0][0], len(taps)
+        if k == windows.rank:
+
+            def step(indices: Sequence[Affine], acc: list[Value]) -> list[Value]:
+                ahead(indices)
+                return self._step(rows, indices, acc)
+
+            return self.sums.nest([windows.inputs], acc, step, taps)
+
+        def body(tap: Affine, acc: list[Value]) -> list[Value]:
+            met = [*taps, tap]
+            if k == self.row_spatial:
+                ends = [self._at_ends(row, r, k, tap) for r, row in enumerate(rows)]
+                return self._taps(ends, met, acc, ahead)
+            place = windows.at(k, tap)
+            inside = in_range(self.em, place, windows.sizes[k])
+
+            def within() -> list[Value]:
+                index = self.em.bounded(place, windows.sizes[k])
+                further = [_Row((*row.places, index), row.outside) for row in rows]
+                return self._taps(further, met, acc, ahead)
+
+            return self._where(inside, within, lambda: self._padding(met, acc), len(acc))
+
+        return self.sums.loop(windows.taps[k], acc, body)
+
+    def _where(
+        self, inside: Condition, then: Callable[[], list[Value]], other: Callable[[], list[Value]],
+        count: int,
+    ) -> list[Value]:  # fmt: skip
+        if inside.never:
+            return other()
+        if inside.uniform is None:
+            return then()
+        return self.sums.either(inside.uniform, then, other, count)
+
+    def _at_ends(self, row: _Row, r: int, k: int, tap: Affine) -> _Row:
+        """Where a tap is along the dimension of the rows: inside, in the padding, or either."""
+        em, b, windows = self.em, self.em.b, self.windows[r][0]
+        place, size = windows.at(k, tap), windows.sizes[k]
+        inside = in_range(em, place, size)
+        if inside.always:
+            return _Row((*row.places, place), row.outside)
+        if inside.never:
+            return _Row((*row.places, ZERO), b.constant(True, "i1"))
+        text = f"arith.select {inside.uniform}, {em.index(place)}, {b.index(0)} : index"
+        outside = b.op(f"arith.xori {inside.uniform}, {b.constant(True, 'i1')} : i1")
+        return _Row((*row.places, em.name_index(b.op(text), size)), outside)
+
+    def _step(
+        self, rows: Sequence[_Row], indices: Sequence[Affine], acc: list[Value]
+    ) -> list[Value]:
+        """Adds the products of one tap and input feature to every sum."""
+        result: list[Value] = []
+        for r, row in enumerate(rows):
+            for v, (name, mask) in enumerate(self.vectors):
+                windows = self.windows[r][v]
+                with self.em.vector(name, self.sums.lanes, mask):
+                    position = Position.of_dims(windows.left_at(row.places, indices[-1]))
+                    left = self._left(position, row.outside)
+                    right = self.em.element(self.node.operands[1], windows.right_at(indices))
+                old = acc[r * len(self.vectors) + v]
+                result.append(self.sums.multiply_add(left, right, old))
+        return result
+
+    def _left(self, position: Position, outside: str | None) -> Value:
+        """The factor from the input, 0 if it is in the padding."""
+        em, lhs = self.em, self.node.operands[0]
+        if outside is None:
+            return em.element(lhs, position)
+        assert position.dims is not None
+        if all(em.is_uniform(index) for index in position.dims):
+            with em.scalar():
+                value = self._or_zero(em.element(lhs, position), outside)
+            return em.splat(value, self.sums.lanes)
+        return self._or_zero(em.element(lhs, position), outside)
+
+    def _or_zero(self, value: Value, outside: str) -> Value:
+        b = self.em.b
+        zero = elementwise.constant(b, value.type, 0)
+        condition = b.splat(outside, "i1")
+        kind = b.type_of(value.type.register)
+        types = f"{b.type_of('i1')}, {kind}" if b.lanes else kind
+        text = f"arith.select {condition}, {zero.name}, {value.name} : {types}"
+        return Value(value.type, (b.op(text),), b.lanes)
+
+    def _padding(self, taps: Sequence[Affine], acc: list[Value]) -> list[Value]:
+        """Adds the products of the padding and what is left of the kernel behind these taps."""
+        windows, lanes = self.windows[0], self.sums.lanes
+
+        def step(indices: Sequence[Affine], products: list[Value]) -> list[Value]:
+            result: list[Value] = []
+            for v, (name, mask) in enumerate(self.vectors):
+                with self.em.vector(name, lanes, mask):
+                    right = self.em.element(self.node.operands[1], windows[v].right_at(indices))
+                zero = self.sums.zeros(1)[0]
+                result.append(self.sums.multiply_add(zero, right, products[v]))
+            return result
+
+        rest = [*windows[0].taps[len(taps) :], windows[0].inputs]
+        products = self.sums.nest(rest, self.sums.zeros(len(self.vectors)), step, taps)
+        b, kind = self.em.b, self.sums.vector_type
+        added = [products[i % len(self.vectors)] for i in range(len(acc))]
+        names = [
+            b.op(f"arith.addf {old.name}, {new.name} : {kind}")
+            for old, new in zip(acc, added, strict=True)
+        ]
+        return [Value(self.sums.kind, (name,), lanes) for name in names]
