@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hlo import ir
+from hlo.passes.cost.caches import CORE_BYTES
 from hlo.passes.cost.op_cost import flops, transcendentals
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, is_composite
 
 VIEWS = frozenset({"reshape", "optimization_barrier"})
 PICKING = frozenset({"slice", "dynamic_slice", "gather"})
 TRIP_COUNT = "hlo.trip_count"
-# What stays in a core's cache from one pass over it to the next.
-CACHE_BYTES = 1 << 20
 
 Readers: TypeAlias = dict[Tensor, list[Node]]
 
@@ -113,7 +112,7 @@ def _cost_of_composite(node: Node, calls: int) -> KernelCost:
         readers = readers_in(member.regions[0].nodes)
         for outer, inner in zip(member.operands, member.regions[0].arguments, strict=True):
             most = taken.get(outer, 0) + bytes_taken(inner, readers)
-            cached = bytes_of(outer) <= CACHE_BYTES
+            cached = bytes_of(outer) <= CORE_BYTES
             taken[outer] = min(bytes_of(outer), most) if cached else most
     return KernelCost(
         name=str(node.attributes.get("name") or node.name),

@@ -11,7 +11,7 @@ from hlo.passes.fusion.composites import is_splat
 from hlo.passes.fusion.groups import MAX_OPS, BlockFusion, Edge, Group
 from hlo.passes.fusion.op_traits import CONTRACTIONS, FOLDS
 from hlo.passes.hlo_to_loops.graph import Node, Region, reading, region_of
-from hlo.passes.rewrite.walk import body_of, functions, reads_from_outside
+from hlo.passes.rewrite.walk import body_of, functions, reads_from_outside, sort_by_dependence
 
 # Ops that read their operands where they are in memory.
 READS_MEMORY = CONTRACTIONS | {"dynamic_update_slice"}
@@ -39,6 +39,7 @@ class Fuse(Pass):
     max_ops: int = MAX_OPS
     attention: bool = True  # whether the target has a kernel for it
     epilogues: bool = False  # whether all its kernels of dots take in what follows them
+    joint: bool = True  # whether its kernels fold several reductions in one loop
 
     def run(self, module: ir.Module) -> bool:
         changed = False
@@ -67,7 +68,12 @@ class Fuse(Pass):
 
     def _fusion_of(self, region: Region) -> BlockFusion:
         return BlockFusion(
-            region.nodes, region.results, self.max_ops, self.attention, self.epilogues
+            region.nodes,
+            region.results,
+            self.max_ops,
+            self.attention,
+            self.epilogues,
+            self.joint,
         )
 
     def _block(self, block: ir.Block, region: Region) -> bool:
@@ -86,6 +92,8 @@ class Fuse(Pass):
         for node in sorted(doomed, key=fusion.position.__getitem__, reverse=True):
             if not any(len(list(r.uses)) for r in node.source.results):
                 node.source.erase()
+        if any(edge.siblings for edge in fusion.edges):
+            sort_by_dependence(block)  # some readers stand ahead of a kernel's last root
         return changed or bool(groups)
 
 

@@ -6,9 +6,10 @@ computed twice except what is free to repeat. Every edge gets a decision with it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
+from hlo.passes.cost.caches import runs_stay_in_cache
 from hlo.passes.cost.kernel_cost import bytes_of
 from hlo.passes.fusion.attention import KIND as ATTENTION
 from hlo.passes.fusion.attention import Attention, find_attention
@@ -23,11 +24,13 @@ from hlo.passes.fusion.op_traits import (
     is_fusible,
     repeats_operand,
 )
+from hlo.passes.fusion.siblings import merge_siblings
 from hlo.passes.hlo_to_loops.affine import merge_cuts
 from hlo.passes.hlo_to_loops.contraction_kernel import takes_elementwise
 from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim
 from hlo.passes.hlo_to_loops.emitter import splat_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, free_tensors, users
+from hlo.passes.hlo_to_loops.index_maps import ROOT, IndexMaps
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
 from hlo.passes.kernel_forms.split_reductions import PARTIAL
 
@@ -36,6 +39,7 @@ MAX_OPS = 200  # beyond this a kernel compiles slowly and spills registers
 # chain of such ops would be computed exponentially often. Moving elements again costs little.
 MAX_PLACES = 4
 MAX_PLACES_OF_MOVEMENT = 32
+AT_ROOT = frozenset((ROOT,))
 MAX_COPIES = 8  # ops of a kernel that others compute too: more would cost more than what they read
 
 
@@ -69,7 +73,7 @@ class Group:
         repeated: tensors read more than once for each element computed: expensive producers stay
             out.
         copies: how many of the ops other kernels compute too.
-        places: for each op the index maps it is computed at, as numbers; the root's is 0.
+        places: for each op the index maps it is computed at; see `IndexMaps`.
         kind: of the kernel, where a pattern chose the ops: nothing else joins then.
     """
 
@@ -80,24 +84,6 @@ class Group:
     copies: int = 0
     places: dict[Node, frozenset[int]] = field(default_factory=dict[Node, frozenset[int]])
     kind: str | None = None
-    _numbers: dict[tuple[Node, int, int], int] = field(
-        default_factory=dict[tuple[Node, int, int], int]
-    )
-
-    def places_of(self, node: Node, readers: Sequence[Node]) -> frozenset[int]:
-        """The index maps that readers in the group compute an op at; elementwise: their own."""
-        if node is self.root:
-            return frozenset((0,))
-        found: set[int] = set()
-        for reader in readers:
-            if reader.name in ELEMENTWISE:
-                found |= self.places[reader]
-                continue
-            for operand, tensor in enumerate(reader.operands):
-                if tensor in node.results:
-                    keys = [(reader, operand, place) for place in self.places[reader]]
-                    found |= {self._numbers.setdefault(key, len(self._numbers) + 1) for key in keys}
-        return frozenset(found)
 
     def ordered(self, position: dict[Node, int]) -> list[Node]:
         return sorted(self.nodes, key=position.__getitem__)
@@ -105,11 +91,16 @@ class Group:
 
 @dataclass(frozen=True)
 class Edge:
-    """A decision about one producer and the group of its consumers."""
+    """A decision about one producer and the group of its consumers.
+
+    Attributes:
+        siblings: the two do not read one another: kernels that read the same.
+    """
 
     producer: Node
     consumer: Node
     decision: FusionDecision
+    siblings: bool = False
 
 
 class BlockFusion:
@@ -122,6 +113,7 @@ class BlockFusion:
         max_ops: int = MAX_OPS,
         attention: bool = True,
         epilogues: bool = False,
+        joint: bool = True,
     ) -> None:
         self.nodes = list(nodes)
         self.position = {node: i for i, node in enumerate(self.nodes)}
@@ -132,6 +124,7 @@ class BlockFusion:
                     self.readers.setdefault(tensor, []).append(node)
         self.leaves = set(results)
         self.max_ops, self.attention, self.epilogues = max_ops, attention, epilogues
+        self.joint, self.maps = joint, IndexMaps(folds=joint)
         # The groups that hold each op: one, but several for ops that are free to repeat.
         self.groups: dict[Node, list[Group]] = {}
         self.edges: list[Edge] = []
@@ -160,7 +153,13 @@ class BlockFusion:
                 group = Group(node, set())
                 self._join(node, group)
                 found.append(group)
+        if self.joint:
+            found = merge_siblings(self, found)
         return sorted(found, key=lambda g: self.position[g.root])
+
+    def join_siblings(self, first: Node, second: Node, reason: str) -> None:
+        """Notes that the kernels of two ops became one."""
+        self.edges.append(Edge(first, second, FusionDecision.yes(reason), siblings=True))
 
     def _claim(self, attention: Attention) -> Group:
         """An attention as a group, closed to other ops."""
@@ -181,7 +180,11 @@ class BlockFusion:
     def all_edges(self) -> list[Edge]:
         """After `run`: a decision for each producer and reader, in program order; no constants."""
         recorded: dict[Node, dict[Node, FusionDecision]] = {}
+        siblings: dict[Node, list[Edge]] = {}
         for edge in self.edges:
+            if edge.siblings:
+                siblings.setdefault(edge.producer, []).append(edge)
+                continue
             recorded.setdefault(edge.producer, {})[edge.consumer] = edge.decision
         found: list[Edge] = []
         for node in self.nodes:
@@ -195,6 +198,7 @@ class BlockFusion:
                     reason = f"{decision.reason}; no attention: {self.refusals[node]}"
                     decision = FusionDecision.no(reason)
                 found.append(Edge(node, reader, decision))
+            found += siblings.get(node, ())
         return found
 
     def _implied(
@@ -213,8 +217,19 @@ class BlockFusion:
     def _join(self, node: Node, group: Group) -> None:
         self.groups.setdefault(node, []).append(group)
         group.nodes.add(node)
-        group.places[node] = group.places_of(node, self._readers_in(node, group))
+        group.places[node] = self.places_of(node, group, self._readers_in(node, group))
         self._note_repeats(node, group)
+
+    def places_of(self, node: Node, group: Group, readers: Sequence[Node]) -> frozenset[int]:
+        """The index maps that readers in a group compute an op at."""
+        if node is group.root:
+            return AT_ROOT
+        return frozenset(
+            number
+            for reader in readers
+            for result in node.results
+            for number in self.maps.all_through(reader, result, group.places[reader])
+        )
 
     def _readers_in(self, node: Node, group: Group) -> list[Node]:
         readers = {r: None for result in node.results for r in self.readers.get(result, [])}
@@ -232,6 +247,8 @@ class BlockFusion:
         if node.name != "broadcast_in_dim":
             return False
         operand, result = node.operands[0], node.results[0]
+        if self.maps.all_through(node, operand, group.places[node]) == AT_ROOT:
+            return True
         dims = node.attributes["broadcast_dimensions"]
         kept = [d for d, size in zip(dims, operand.shape, strict=True) if size != 1]
         prefix = [d for d in range(len(result.shape)) if result.shape[d] != 1][: len(kept)]
@@ -327,19 +344,21 @@ class BlockFusion:
         self, node: Node, groups: dict[Group, list[Node]], unfused: Sequence[Node]
     ) -> Group | None:
         """The kernel that can compute an op needed in memory too, element by element."""
-        if node.name not in ELEMENTWISE or not groups:
+        fold = self.joint and node.name == "reduce"
+        if (node.name not in ELEMENTWISE and not fold) or not groups:
             return None
         group = min(groups, key=lambda g: self.position[g.root])
         at = self.position[group.root]
         later = [self.position[r] for r in unfused]
         later += [self.position[g.root] for g in groups if g is not group]
         root = group.root
-        if any(position <= at for position in later) or root.name not in ELEMENTWISE | {"reshape"}:
+        known = ELEMENTWISE | ({"reshape", "reduce"} if self.joint else {"reshape"})
+        if any(position <= at for position in later) or root.name not in known:
             return None
-        if any(n.name in CONTRACTIONS for n in group.nodes):
+        if any(n.name in CONTRACTIONS for n in group.nodes) or _is_reshape_of(root, node):
             return None
         inside = groups[group]
-        same_elements = group.places_of(node, inside) == frozenset((0,))
+        same_elements = self.places_of(node, group, inside) == AT_ROOT
         if not same_elements or node.results[0].size != root.results[0].size:
             return None
         return group if self._judge(node, group, inside) else None
@@ -360,7 +379,7 @@ class BlockFusion:
             return FusionDecision.no("it has several results")
         if len(group.nodes) >= self.max_ops:
             return FusionDecision.no(f"the kernel already holds {len(group.nodes)} ops")
-        places = len(group.places_of(node, readers))
+        places = len(self.places_of(node, group, readers))
         if places > (MAX_PLACES_OF_MOVEMENT if node.name in MOVEMENT else MAX_PLACES):
             return FusionDecision.no(f"its readers would compute it at {places} places")
         if node.name in CONTRACTIONS:
@@ -384,7 +403,7 @@ class BlockFusion:
         if (problem := self._update_conflict(node, group)) is not None:
             return FusionDecision.no(problem)
         if node.name in FOLDS:
-            return self._judge_fold(node, group)
+            return self._judge_fold(node, group, readers)
         if self._holds_inner_fold(group):
             return self._judge_with_folds(node, group)
         return FusionDecision.yes("all its readers are in this kernel")
@@ -417,8 +436,16 @@ class BlockFusion:
     def _follows_contraction(node: Node, group: Group) -> bool:
         return _goes_element_by_element(node, group.root.results[0].size)
 
-    def _judge_fold(self, node: Node, group: Group) -> FusionDecision:
-        if group.root.name in FOLDS or any(n.name in FOLDS for n in group.nodes if n is group.root):
+    def _judge_fold(self, node: Node, group: Group, readers: Sequence[Node]) -> FusionDecision:
+        at_root = self.places_of(node, group, readers) == AT_ROOT
+        chained = self.joint and at_root and node.name == "reduce" and self._feeds_fold(node, group)
+        if chained and not runs_stay_in_cache(node):
+            return FusionDecision.no(
+                "what it reads would have left the cache before it is read again"
+            )
+        if chained and node.results[0].size == group.root.results[0].size:
+            return FusionDecision.yes("what it folds stays in the cache for the next reduction")
+        if group.root.name in FOLDS:
             if PARTIAL in node.attributes:
                 return FusionDecision.no("it is another step, of the launch that joins them")
             return FusionDecision.no("a reduction of a reduction is a kernel of its own")
@@ -434,25 +461,49 @@ class BlockFusion:
             )
         return self._judge_with_folds(node, group)
 
+    def _feeds_fold(self, node: Node, group: Group) -> bool:
+        """Whether another reduction of the group needs a reduction's result."""
+        pending, seen = [node], {node}
+        while pending:
+            for reader in self._readers_in(pending.pop(), group):
+                if reader.name in FOLDS:
+                    return True
+                if reader not in seen:
+                    seen.add(reader)
+                    pending.append(reader)
+        return False
+
     @staticmethod
     def _holds_inner_fold(group: Group) -> bool:
         return any(n.name in FOLDS and n is not group.root for n in group.nodes)
 
     def _judge_with_folds(self, node: Node, group: Group) -> FusionDecision:
         """Folds inside a kernel must be computed once: one for each run of the innermost loop."""
-        root = group.root.results[0]
-        inputs = {t for n in (*group.nodes, node) for t in n.operands}
-        held = {*group.nodes, node}
+        if not self.folds_are_computed_once({*group.nodes, node}, (group.root, *group.more_roots)):
+            return FusionDecision.no("the reduction would be computed again for every element")
+        return FusionDecision.yes("the reduction is computed once for each row of the kernel")
+
+    @staticmethod
+    def folds_are_computed_once(held: Set[Node], roots: Sequence[Node]) -> bool:
+        """Whether every fold of a kernel but its roots is done once for each of its rows."""
+        root = roots[0].results[0]
+        inputs = {t for n in held for t in n.operands}
         boundary = {t for t in inputs if t.producer is not None and t.producer not in held}
         memo: dict[Tensor, frozenset[int]] = {t: frozenset() for t in boundary}
-        extents = merge_cuts(set(required_cuts(root, memo)), root.size)
-        for fold in held:
-            if fold.name not in FOLDS or fold is group.root:
-                continue
-            size = fold.results[0].size
-            if size not in (root.size, root.size // max(extents[-1], 1)):
-                return FusionDecision.no("the reduction would be computed again for every element")
-        return FusionDecision.yes("the reduction is computed once for each row of the kernel")
+        cuts = {cut for n in roots for cut in required_cuts(n.results[0], memo)}
+        row = max(merge_cuts(cuts, root.size)[-1], 1)
+        inner = [n for n in held if n.name in FOLDS and n not in roots]
+        return all(n.results[0].size in (root.size, root.size // row) for n in inner)
+
+
+def _is_reshape_of(node: Node, other: Node) -> bool:
+    """Whether an op only reshapes the result of another: both are the same memory."""
+    while node.name == "reshape":
+        producer = node.operands[0].producer
+        if producer is None or producer is other:
+            return producer is other
+        node = producer
+    return False
 
 
 def _bytes_behind(tensor: Tensor) -> int:

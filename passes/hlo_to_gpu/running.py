@@ -21,8 +21,8 @@ from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
 from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim, run_along_line
 from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
-from hlo.passes.hlo_to_loops.elemental.reductions import accumulator_type, monoid_of, reducer
-from hlo.passes.hlo_to_loops.folds import Combine, identity_of
+from hlo.passes.hlo_to_loops.elemental.reductions import reducer
+from hlo.passes.hlo_to_loops.folds import Combine, accumulator_type, identity_of, monoid_of
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
 

@@ -23,7 +23,7 @@ from hlo.passes.hlo_to_loops.attention_parts import (
     require,
     row_name,
 )
-from hlo.passes.hlo_to_loops.elemental.reductions import monoid_of
+from hlo.passes.hlo_to_loops.folds import monoid_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 
 

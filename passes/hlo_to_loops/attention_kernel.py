@@ -28,8 +28,8 @@ from hlo.passes.hlo_to_loops.attention_parts import (
 )
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.element_types import element_type
-from hlo.passes.hlo_to_loops.elemental.reductions import accumulator_type, monoid_of, reducer
-from hlo.passes.hlo_to_loops.folds import identity_of
+from hlo.passes.hlo_to_loops.elemental.reductions import reducer
+from hlo.passes.hlo_to_loops.folds import accumulator_type, identity_of, monoid_of
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.lane_transpose import transposed_lanes
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
 from hlo.passes.hlo_to_loops.causal import hides_later_keys
-from hlo.passes.hlo_to_loops.elemental.reductions import monoid_of
 from hlo.passes.hlo_to_loops.emitter import splat_of
+from hlo.passes.hlo_to_loops.folds import monoid_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, users
 
 KEY, DEPTH, WIDTH = "k", "d", "w"

@@ -8,13 +8,9 @@ from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
-from hlo.passes.hlo_to_loops.elemental.reductions import (
-    accumulator_type,
-    monoid_of,
-    padding_pairs,
-    reducer,
-)
+from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs, reducer
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError, splat_of
+from hlo.passes.hlo_to_loops.folds import accumulator_type, monoid_of
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 

@@ -101,6 +101,10 @@ class Emitter:
         self.ahead: frozenset[Tensor] = frozenset()
         # Lane variables of neighbouring vectors whose columns are folded in the same loops.
         self.neighbours: tuple[str, ...] = ()
+        # For a reduction those that share its loop, itself included; see `joint_folds`.
+        self.joint: dict[Node, tuple[Node, ...]] = {}
+        # The reductions whose results it needs at the same elements: their loops come first.
+        self.earlier: dict[Node, tuple[Node, ...]] = {}
         # The columns of the innermost loop, where they are folded a block at a time.
         self.block: ColumnBlock | None = None
         # While tiles are computed: where their strided loads come from.
@@ -276,7 +280,7 @@ class Emitter:
         b = self.b
         if b.lanes and self.lane is not None and self._is_uniform_position(tensor, position):
             return self._uniform(tensor, position)
-        key = (tensor, position, b.lanes, self.mask)
+        key = (tensor, position.linear(tensor.shape), b.lanes, self.mask)
         if (known := b.recall(key)) is not None:
             return known
         value = None
@@ -359,7 +363,8 @@ class Emitter:
 
     def pin(self, tensor: Tensor, position: Position, value: Value) -> None:
         """Declares a value already computed, until the current region closes."""
-        self.b.remember((tensor, position, self.b.lanes, self.mask), value)
+        key = (tensor, position.linear(tensor.shape), self.b.lanes, self.mask)
+        self.b.remember(key, value)
 
     # -- memory ------------------------------------------------------------------------------------
     def load(self, buffer: Buffer, offset: Affine) -> Value:

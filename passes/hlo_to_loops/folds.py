@@ -12,9 +12,11 @@ from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
 from hlo.passes.hlo_to_loops.element_types import ElementType, Kind, element_type
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
+from hlo.passes.hlo_to_loops.graph import Region
 
 UNROLL_WHOLE = 8
 ACCUMULATORS = 4
+MOST_VECTORS = 12  # accumulators of all reductions of a loop, in vectors
 
 Combine = Callable[[Sequence[Value], Sequence[Value]], list[Value]]
 Element = Callable[[Sequence[Affine]], list[Value]]
@@ -46,6 +48,46 @@ class Fold:
     def in_any_order(self) -> Combine:
         """Combines accumulators of lanes that were folded apart."""
         return self.merge or self.combine
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the reductions of a fold: its accumulators' types, and the rest as in `Fold`."""
+
+    types: tuple[ElementType, ...]
+    combine: Combine
+    identity: tuple[float | int | bool, ...] | None = None
+    merge: Combine | None = None
+
+
+def joined(
+    parts: Sequence[Part], *, extents: tuple[int, ...], element: Element, initial: tuple[Value, ...]
+) -> Fold:
+    """The fold that does several reductions at once; `element` and `initial` as for all of them."""
+    if len(parts) == 1:
+        (part,) = parts
+        return Fold(extents, element, part.combine, initial, part.identity, part.merge)
+
+    def each(functions: Sequence[Combine]) -> Combine:
+        def combine(acc: Sequence[Value], new: Sequence[Value]) -> list[Value]:
+            result: list[Value] = []
+            for part, function in zip(parts, functions, strict=True):
+                own = slice(len(result), len(result) + len(part.types))
+                result += function(acc[own], new[own])
+            return result
+
+        return combine
+
+    combine = each([part.combine for part in parts])
+    identities = [part.identity for part in parts if part.identity is not None]
+    if len(identities) == len(parts):
+        identity = tuple(value for own in identities for value in own)
+        return Fold(extents, element, combine, initial, identity)
+    merges = [part.merge or part.combine for part in parts if part.identity or part.merge]
+    return Fold(
+        extents, element, combine, initial,
+        merge=each(merges) if len(merges) == len(parts) else None,
+    )  # fmt: skip
 
 
 def fold(em: Emitter, work: Fold) -> list[Value]:
@@ -119,6 +161,8 @@ def _fold_lanes(em: Emitter, work: Fold, lanes: int) -> list[Value]:
     b, inner = em.b, work.extents[-1]
     width = len(work.initial)
     groups = ACCUMULATORS if inner >= 2 * ACCUMULATORS * lanes else 1
+    while groups > 1 and groups * width > MOST_VECTORS:
+        groups //= 2
     if work.identity is None:
         total = _fold_from_first(em, work, lanes, groups)
     else:
@@ -255,6 +299,22 @@ def _lanes_of(em: Emitter, value: Value, lanes: int, start: int, count: int) -> 
         for p in value.parts
     )
     return Value(value.type, parts, count)
+
+
+def monoid_of(region: Region) -> str | None:
+    """The op of a reducer that is one op of its two arguments, such as `add`; else None."""
+    if len(region.nodes) != 1 or len(region.arguments) != 2 or len(region.results) != 1:
+        return None
+    node = region.nodes[0]
+    if set(node.operands) != set(region.arguments) or region.results[0] is not node.results[0]:
+        return None
+    return node.name
+
+
+def accumulator_type(op: str | None, kind: ElementType) -> ElementType:
+    """Sums and products of floats narrower than f32 are accumulated in f32 and rounded once."""
+    narrow = kind.is_float and kind.name not in ("f32", "f64")
+    return element_type("f32") if narrow and op in ("add", "multiply") else kind
 
 
 def identity_of(op: str, kind: ElementType) -> float | int | bool | None:

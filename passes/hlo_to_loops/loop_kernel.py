@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from hlo.passes.cost.caches import FAR_BYTES
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.column_folds import ColumnBlock
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.joint_folds import Folds
 from hlo.passes.hlo_to_loops.kept_rows import computed_ahead, worth_keeping
 from hlo.passes.hlo_to_loops.streaming import emit_streaming
 from hlo.passes.hlo_to_loops.work import work_of
@@ -20,7 +22,6 @@ BLOCK = 4096  # elements of the innermost loop that one work unit takes at the m
 ENOUGH_UNITS = 64  # work units beyond which more outer loops are not needed for balance
 VECTOR_BITS = 512
 NEIGHBOURS = 8  # vectors of columns folded in the same loops: a row is read half a KiB at a time
-FAR_BYTES = 8 << 20  # what is folded down columns comes from memory, not from the caches
 BLOCK_BYTES = 8 << 10  # of accumulators that fit in the nearest cache
 LIGHT = 16  # ops of a region that is cheap enough to be emitted for each of them
 FOLDS = frozenset({"reduce", "reduce_window", "dot_general", "convolution"})
@@ -162,6 +163,8 @@ def emit_elements(region: Region, width: Width) -> Kernel:
     extents = merge_cuts({cut for root in region.results for cut in em.cuts(root)}, size)
     lanes = lanes_for(width, extents)
     nest = _nest_of(region, extents, lanes)
+    folds = Folds.of(region)
+    em.joint, em.earlier = folds.joint, folds.earlier
     em.kept = worth_keeping(region)
     em.ahead = computed_ahead(region, em.kept)
     written: set[Affine] = set()
@@ -233,7 +236,8 @@ def _neighbours(region: Region, lanes: int, extent: int) -> int:
     folds = [node for node in region.nodes if _folds_columns(node)]
     if not lanes or not folds or len(region.nodes) > LIGHT:
         return 1
-    count = NEIGHBOURS // max(len(node.results) for node in folds)
+    joint = Folds.of(region).joint
+    count = NEIGHBOURS // max(sum(len(n.results) for n in joint.get(f, (f,))) for f in folds)
     while count > 1 and count * lanes > extent:
         count //= 2
     return max(count, 1)
@@ -250,9 +254,10 @@ def _folds_columns(node: Node) -> bool:
 
 def _block_of(region: Region, extents: Sequence[int], step: int) -> int:
     """Elements of the innermost loop in one work unit; whole rows where they hold folds."""
-    if any(n.name in FOLDS and n.results[0] not in region.results for n in region.nodes):
+    size = region.results[0].size
+    if any(n.name in FOLDS and n.results[0].size != size for n in region.nodes):
         return extents[-1]
-    per_element = max(1, work_of(region) // max(1, region.results[0].size))
+    per_element = max(1, work_of(region) // max(1, size))
     return max(step, BLOCK // per_element // step * step)
 
 

@@ -1,18 +1,16 @@
 """Results too large for the caches are written past them.
 
 An ordinary store reads the line it writes to. Where a result will have left the caches before it is
-read, non-temporal stores of whole lines save that and leave the caches to what is read.
+read, non-temporal stores of whole lines save that and leave the caches to what is read. Smaller
+results are often found there by whoever reads them, and then such stores cost three times as much.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from hlo.passes.cost.caches import SHARED_BYTES
 from hlo.passes.hlo_to_loops.emitter import LINE_BYTES, Buffer, Emitter
-
-# About half the last-level cache of the machines this is for; smaller results are often found there
-# by whoever reads them, and then non-temporal stores cost three times as much.
-STREAM_BYTES = 16 << 20
 
 
 def emit_streaming(
@@ -23,7 +21,7 @@ def emit_streaming(
     The first is for outputs that start at a line and overwrite no input: only the caller's own
     arrays may be placed otherwise, and what is overwritten has been read into the caches already.
     """
-    if sum(o.elements * o.type.memory_bytes for o in outputs) < STREAM_BYTES:
+    if sum(o.elements * o.type.memory_bytes for o in outputs) < SHARED_BYTES:
         emit()
         return
     b = em.b

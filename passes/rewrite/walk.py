@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeAlias
 
@@ -91,6 +93,36 @@ def body_of(op: ir.Operation, region: int = 0) -> ir.Block:
 def terminator_of(block: ir.Block) -> ir.Operation:
     """The last op of a block."""
     return block.operations[len(block.operations) - 1].operation
+
+
+def sort_by_dependence(block: ir.Block) -> None:
+    """Moves ops behind those whose results they need, and leaves their order otherwise.
+
+    Dependences must not be circular.
+    """
+    ops = [op.operation for op in block.operations]
+    number: dict[ir.Value, int] = {v: i for i, op in enumerate(ops) for v in op.results}
+    waiting = [0] * len(ops)
+    readers: list[list[int]] = [[] for _ in ops]
+    for i, op in enumerate(ops):
+        needed = {number[v] for _, _, v in reads_from_outside(op) if v in number}
+        waiting[i] = len(needed)
+        for k in needed:
+            readers[k].append(i)
+    waiting[-1] = max(waiting[-1], 1)  # the terminator stays the last
+    ready = [i for i, count in enumerate(waiting) if not count]
+    order: list[int] = []
+    while ready:
+        order.append(heapq.heappop(ready))
+        for i in readers[order[-1]]:
+            waiting[i] -= 1
+            if not waiting[i] and i != len(ops) - 1:
+                heapq.heappush(ready, i)
+    assert len(order) == len(ops) - 1, "ops of a block need one another's results"
+    if order == list(range(len(order))):
+        return
+    for before, after in itertools.pairwise(order):
+        ops[after].move_after(ops[before])
 
 
 def unsupported(op: ir.Operation, message: str) -> UnsupportedError:

@@ -12,7 +12,7 @@ from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, s
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.column_folds import ColumnBlock, fold_block, fold_neighbours
 from hlo.passes.hlo_to_loops.conditions import ALWAYS, both, guarded
-from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
+from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.elemental.reshaping import unpadded
 from hlo.passes.hlo_to_loops.emitter import Emitter, elemental
 from hlo.passes.hlo_to_loops.extremum import extremum_of
@@ -20,27 +20,15 @@ from hlo.passes.hlo_to_loops.folds import (
     UNROLL_WHOLE,
     Combine,
     Fold,
+    Part,
+    accumulator_type,
     fold,
     identity_of,
+    joined,
+    monoid_of,
 )
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.kept_rows import KeptRows
-
-
-def monoid_of(region: Region) -> str | None:
-    """The op of a reducer that is one op of its two arguments, such as `add`; else None."""
-    if len(region.nodes) != 1 or len(region.arguments) != 2 or len(region.results) != 1:
-        return None
-    node = region.nodes[0]
-    if set(node.operands) != set(region.arguments) or region.results[0] is not node.results[0]:
-        return None
-    return node.name
-
-
-def accumulator_type(op: str | None, kind: ElementType) -> ElementType:
-    """Sums and products of floats narrower than f32 are accumulated in f32 and rounded once."""
-    narrow = kind.is_float and kind.name not in ("f32", "f64")
-    return element_type("f32") if narrow and op in ("add", "multiply") else kind
 
 
 def reducer(em: Emitter, region: Region, op: str | None) -> Combine:
@@ -56,37 +44,62 @@ def reducer(em: Emitter, region: Region, op: str | None) -> Combine:
 
 @elemental("reduce")
 def reduce(em: Emitter, node: Node, result: int, position: Position) -> Value:
-    key = ("reduce", node, position, em.b.lanes, em.mask)
-    known = em.b.recall(key)
+    known = em.b.recall(_key(em, node, position))
     if known is None:
-        known = _reduce_neighbours(em, node, position) or _reduce(em, node, position)
-        em.b.remember(key, known)
+        nodes = em.joint.get(node, (node,))
+        at = Position.of_offset(position.linear(node.results[0].shape))
+        for needed in dict.fromkeys(n for each in nodes for n in em.earlier.get(each, ())):
+            reduce(em, needed, 0, at)
+        values = _reduce_neighbours(em, nodes, position) or _reduce(em, nodes, position)
+        known = _remember(em, nodes, position, values)[node]
     return known[result]
 
 
-def _reduce_neighbours(em: Emitter, node: Node, position: Position) -> list[Value] | None:
+def _key(em: Emitter, node: Node, position: Position) -> tuple[object, ...]:
+    return ("reduce", node, position.linear(node.results[0].shape), em.b.lanes, em.mask)
+
+
+def _remember(
+    em: Emitter, nodes: Sequence[Node], position: Position, values: Sequence[Value]
+) -> dict[Node, list[Value]]:
+    """Rounds what reductions of one loop have folded; later readers in the region find it."""
+    found: dict[Node, list[Value]] = {}
+    rest = list(values)
+    for node in nodes:
+        folded, rest = rest[: len(node.results)], rest[len(node.results) :]
+        found[node] = [
+            elementwise.convert(em.b, v, t.type) for v, t in zip(folded, node.results, strict=True)
+        ]
+        em.b.remember(_key(em, node, position), found[node])
+    return found
+
+
+def _reduce_neighbours(
+    em: Emitter, nodes: Sequence[Node], position: Position
+) -> list[Value] | None:
     """The fold at a position, together with those of the columns beside it; None if alone."""
     lane, b = em.lane, em.b
     if not b.lanes or lane is None or em.mask is not None:
         return None
     if em.block is not None:
-        return _reduce_block(em, node, position, lane, em.block)
+        return _reduce_block(em, nodes, position, lane, em.block)
     if lane not in em.neighbours:
         return None
     places = [(name, position.renamed(lane, name)) for name in em.neighbours]
-    columns = [(name, _fold_at(em, node, place)) for name, place in places]
+    columns = [(name, _fold_at(em, nodes, place)) for name, place in places]
     if math.prod(columns[0][1].extents) <= UNROLL_WHOLE:
         return None
     found: list[Value] | None = None
     for (name, place), values in zip(places, fold_neighbours(em, columns), strict=True):
-        done = _results(em, node, values)
-        b.remember(("reduce", node, place, b.lanes, em.mask), done)
-        found = done if name == lane else found
+        if name == lane:
+            found = values
+        else:
+            _remember(em, nodes, place, values)
     return found
 
 
 def _reduce_block(
-    em: Emitter, node: Node, position: Position, lane: str, block: ColumnBlock
+    em: Emitter, nodes: Sequence[Node], position: Position, lane: str, block: ColumnBlock
 ) -> list[Value] | None:
     indices = (position.offset,) if position.dims is None else position.dims
     names = {name for index in indices if index is not None for name, _ in index.terms} - {lane}
@@ -95,18 +108,17 @@ def _reduce_block(
         return None
 
     def fold_at(name: str) -> Fold:
-        return _fold_at(em, node, position.renamed(lane, name))
+        return _fold_at(em, nodes, position.renamed(lane, name))
 
-    key = ("columns", node, position.renamed(lane, "lane"), block)
-    values = fold_block(em, block, key, fold_at)
-    return None if values is None else _results(em, node, values)
+    key = ("columns", nodes[0], position.renamed(lane, "lane"), block)
+    return fold_block(em, block, key, fold_at)
 
 
-def _reduce(em: Emitter, node: Node, position: Position) -> list[Value]:
-    rows = KeptRows(em, 0 if em.b.lanes else _row_extent(node))
-    values = fold(em, _fold_at(em, node, position, rows))
+def _reduce(em: Emitter, nodes: Sequence[Node], position: Position) -> list[Value]:
+    rows = KeptRows(em, 0 if em.b.lanes else _row_extent(nodes[0]))
+    values = fold(em, _fold_at(em, nodes, position, rows))
     rows.remember()
-    return _results(em, node, values)
+    return values
 
 
 def _row_extent(node: Node) -> int:
@@ -119,16 +131,14 @@ def _row_extent(node: Node) -> int:
     return math.prod(shape[d] for d in reduced)
 
 
-def _results(em: Emitter, node: Node, values: Sequence[Value]) -> list[Value]:
-    return [elementwise.convert(em.b, v, t.type) for v, t in zip(values, node.results, strict=True)]
-
-
-def _fold_at(em: Emitter, node: Node, position: Position, rows: KeptRows | None = None) -> Fold:
-    count = len(node.operands) // 2
-    inputs, initials = node.operands[:count], node.operands[count:]
-    region, shape = node.regions[0], inputs[0].shape
-    reduced = sorted(node.attributes["dimensions"])
-    kept = em.dims(position, node.results[0].shape)
+def _fold_at(
+    em: Emitter, nodes: Sequence[Node], position: Position, rows: KeptRows | None = None
+) -> Fold:
+    """The fold of one or more reductions over operands of one shape."""
+    inputs = [t for node in nodes for t in node.operands[: len(node.results)]]
+    shape = inputs[0].shape
+    reduced = sorted(nodes[0].attributes["dimensions"])
+    kept = em.dims(position, nodes[0].results[0].shape)
     trailing = 0  # reduced dimensions at the minor end, folded as one range
     while trailing < len(reduced) and reduced[-1 - trailing] == len(shape) - 1 - trailing:
         trailing += 1
@@ -155,12 +165,8 @@ def _fold_at(em: Emitter, node: Node, position: Position, rows: KeptRows | None 
             return Position(None, offset)
         return Position((*dims[: len(shape) - trailing], *exact), offset)
 
-    op = monoid_of(region) if count == 1 else None
-    types = [accumulator_type(op, t.type) for t in node.results]
-    identity = None if op is None else identity_of(op, types[0])
-    combine, merge = reducer(em, region, op), None
-    if (extremum := extremum_of(node)) is not None:
-        combine, merge = partial(extremum.in_order, em), partial(extremum.merge, em)
+    parts = [_part_of(em, node) for node in nodes]
+    types = [kind for part in parts for kind in part.types]
 
     def element(indices: Sequence[Affine]) -> list[Value]:
         place = at(indices)
@@ -170,14 +176,25 @@ def _fold_at(em: Emitter, node: Node, position: Position, rows: KeptRows | None 
                 rows.see(tensor, place, value)
         return [_as(em, v, k) for v, k in zip(values, types, strict=True)]
 
-    return Fold(
+    initials = [t for node in nodes for t in node.operands[len(node.results) :]]
+    return joined(
+        parts,
         extents=(*(shape[d] for d in outer), *minor_extents),
         element=element,
-        combine=combine,
         initial=tuple(_initial(em, t, k) for t, k in zip(initials, types, strict=True)),
-        identity=None if identity is None else (identity,),
-        merge=merge,
     )
+
+
+def _part_of(em: Emitter, node: Node) -> Part:
+    """How one reduction combines elements, and in what types."""
+    region = node.regions[0]
+    op = monoid_of(region) if len(node.results) == 1 else None
+    types = tuple(accumulator_type(op, t.type) for t in node.results)
+    if (extremum := extremum_of(node)) is not None:
+        in_order, merge = partial(extremum.in_order, em), partial(extremum.merge, em)
+        return Part(types, in_order, None, merge)
+    identity = None if op is None else identity_of(op, types[0])
+    return Part(types, reducer(em, region, op), None if identity is None else (identity,))
 
 
 def _exact_dims(em: Emitter, offset: Affine, shape: Sequence[int]) -> tuple[Affine, ...] | None:

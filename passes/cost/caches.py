@@ -1,0 +1,35 @@
+"""What stays in which cache: the sizes that kernels and decisions about them count on.
+
+Figures are of the machines this is for (a core's own cache of 1 MiB, one shared by all cores of
+32 MiB); others differ by a factor of two at the most, which moves no decision far.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hlo.passes.hlo_to_loops.graph import Node
+
+# What stays in a core's own cache from one pass over it to the next.
+CORE_BYTES = 1 << 20
+# What is found in the cache that cores share by whoever reads it next.
+SHARED_BYTES = 16 << 20
+# Beyond this what is folded down columns comes from memory: long runs of each row are taken.
+FAR_BYTES = 8 << 20
+NEAR_COLUMNS, FAR_COLUMNS = 512, 8 << 10  # bytes of a row that are folded together
+
+
+def runs_stay_in_cache(fold: Node) -> bool:
+    """Whether what a `reduce` reads for one run of its loops is still cached when it is done.
+
+    Elements that lie side by side are folded row by row; where the minor dimension is kept, a few
+    columns are folded down all rows at a time.
+    """
+    operand, folded = fold.operands[0], fold.attributes["dimensions"]
+    count = math.prod(operand.shape[d] for d in folded)
+    minor = max((d for d in folded if operand.shape[d] != 1), default=-1)
+    element = operand.type.memory_bytes
+    run = math.prod(operand.shape[minor + 1 :]) * element
+    if run > element:
+        run = min(run, NEAR_COLUMNS if operand.size * element < FAR_BYTES else FAR_COLUMNS)
+    return count * run <= CORE_BYTES // 2

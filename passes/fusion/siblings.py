@@ -1,0 +1,200 @@
+"""Kernels that read the same tensor at the same elements become one, which reads it once.
+
+Neither needs the other's results. They are computed over as many elements, and what they share is
+read through the same index map: loop by loop, or by reductions over the same dimensions, which then
+share their loop (`hlo_to_loops.joint_folds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hlo.passes.cost.kernel_cost import bytes_of
+from hlo.passes.fusion.op_traits import ELEMENTWISE, FREE_TO_REPEAT
+from hlo.passes.hlo_to_loops.graph import Node, Tensor, captured
+from hlo.passes.hlo_to_loops.index_maps import ROOT
+from hlo.passes.hlo_to_loops.joint_folds import MOST_ACCUMULATORS, may_be_joint, same_loops
+
+if TYPE_CHECKING:
+    from hlo.passes.fusion.groups import BlockFusion, Group
+
+# Ops that leave a kernel's loops as they are: vectors of neighbours stay vectors of neighbours.
+_IN_ORDER = ELEMENTWISE | FREE_TO_REPEAT | {"reduce"}
+LEAST_SHARED = 1 << 12  # bytes read once instead of twice that are worth another kernel's code
+MOST_STEPS = 2048  # of the search for a dependence between two kernels
+# What one kernel alone reads may have to wait in memory for the other.
+MOST_WAITING = 1 << 16
+MOST_APART = 64  # ops between two kernels whose results are large
+
+Read = tuple[Tensor, int]
+
+
+def merge_siblings(fusion: BlockFusion, groups: list[Group]) -> list[Group]:
+    """Joins groups pair by pair, those that share most first; gives the groups there are then."""
+    merger = _Merger(fusion, groups)
+    for group in sorted(groups, key=lambda g: fusion.position[g.root]):
+        merger.add(group)
+    return [group for group in groups if group not in merger.gone]
+
+
+class _Merger:
+    def __init__(self, fusion: BlockFusion, groups: list[Group]) -> None:
+        self.fusion = fusion
+        self.gone: set[Group] = set()
+        self.readers: dict[Read, list[Group]] = {}
+        # The kernel that computes an op whose result is in memory; ops without one are their own.
+        self.stores = {n: g for g in groups for n in (g.root, *g.more_roots)}
+        # Where the first and the last root of each merged kernel stand.
+        self.spans: list[tuple[int, int]] = []
+
+    def add(self, group: Group) -> None:
+        """Joins a group with the best of those before it; it stands for both from then on."""
+        if not _may_have_siblings(group):
+            return
+        reads = list(self._reads(group))
+        shared: dict[Group, int] = {}
+        for read in reads:
+            for other in self.readers.get(read, ()):
+                if other not in self.gone:
+                    shared[other] = shared.get(other, 0) + bytes_of(read[0])
+        for other in sorted(shared, key=lambda g: -shared[g]):
+            if shared[other] >= LEAST_SHARED and self._fit(other, group, shared[other]):
+                self._merge(other, group)
+                break
+        for read in self._reads(group):
+            self.readers.setdefault(read, []).append(group)
+
+    def _reads(self, group: Group) -> Iterator[Read]:
+        """What a group reads from memory, and where."""
+        found: dict[Read, None] = {}
+        for node in group.nodes:
+            for operand in dict.fromkeys(node.operands):
+                if operand.producer in group.nodes:
+                    continue
+                for number in self.fusion.maps.all_through(node, operand, group.places[node]):
+                    found[operand, number] = None
+        return iter(found)
+
+    def _fit(self, first: Group, second: Group, shared: int) -> bool:
+        if first.root.results[0].size != second.root.results[0].size:
+            return False
+        nodes = first.nodes | second.nodes
+        if len(nodes) > self.fusion.max_ops or not _folds_are_joint(first, second):
+            return False
+        if not self.fusion.folds_are_computed_once(nodes, (*_roots(first), *_roots(second))):
+            return False
+        if self._are_far_apart(first, second):
+            return False
+        pairs = ((first, second), (second, first))
+        waiting = max(_waiting_bytes(self.fusion, a, b) for a, b in pairs)
+        return waiting <= max(MOST_WAITING, shared) and self._independent(first, second)
+
+    def _are_far_apart(self, first: Group, second: Group) -> bool:
+        """Whether large results of one would be in memory long before they are needed."""
+        position = self.fusion.position
+        large = min(sum(bytes_of(n.results[0]) for n in _roots(g)) for g in (first, second))
+        apart = position[second.root] - position[first.root]
+        return large > MOST_WAITING and apart > MOST_APART
+
+    def _independent(self, first: Group, second: Group) -> bool:
+        return not self._needs(first, second) and not self._needs(second, first)
+
+    def _needs(self, group: Group, other: Group) -> bool:
+        """Whether something a group reads comes of what another stores."""
+        position = self.fusion.position
+        limit = self._limit(min(position[n] for n in _roots(other)))
+        pending = self._producers(group)
+        seen = set(pending)
+        while pending:
+            node = pending.pop()
+            owner = self.stores.get(node)
+            if owner is other or len(seen) > MOST_STEPS:
+                return True
+            behind = (
+                [o.producer for o in captured(node)] if owner is None else self._producers(owner)
+            )
+            for producer in behind:
+                if producer is None or producer in seen:
+                    continue
+                if position.get(producer, -1) >= limit:
+                    seen.add(producer)
+                    pending.append(producer)
+        return False
+
+    def _limit(self, earliest: int) -> int:
+        """The place ahead of which nothing can wait for an op at `earliest`.
+
+        Ops wait for what stands ahead of them, those of merged kernels for all that these need.
+        """
+        limit = earliest
+        for first, last in sorted(self.spans, reverse=True):
+            if first < limit < last:
+                limit = first
+        return limit
+
+    def _producers(self, group: Group) -> list[Node]:
+        operands = {o for n in group.nodes for o in captured(n)}
+        found = {o.producer for o in operands if o.producer not in group.nodes}
+        return [n for n in found if n is not None and n in self.fusion.position]
+
+    def _merge(self, first: Group, second: Group) -> None:
+        """Moves what `first` holds into `second`, whose root is the later one."""
+        fusion = self.fusion
+        yes = f"both read what {_what_they_share(fusion, first, second)} makes: once for both"
+        fusion.join_siblings(first.root, second.root, yes)
+        for node in first.nodes:
+            owners = fusion.groups[node]
+            owners[:] = [g for g in owners if g is not first and g is not second] + [second]
+            second.places[node] = first.places[node] | second.places.get(node, frozenset())
+        second.nodes |= first.nodes
+        second.more_roots += _roots(first)
+        second.repeated |= first.repeated
+        second.copies = max(first.copies, second.copies)
+        self.spans.append((fusion.position[first.root], fusion.position[second.root]))
+        self.gone.add(first)
+        self.stores.update(dict.fromkeys(_roots(first), second))
+
+
+def _roots(group: Group) -> list[Node]:
+    return [group.root, *group.more_roots]
+
+
+def _may_have_siblings(group: Group) -> bool:
+    """Whether a group becomes loops over the elements of its root."""
+    if group.kind is not None or any(len(n.results) != 1 for n in _roots(group)):
+        return False
+    return all(n.name in _IN_ORDER for n in group.nodes)
+
+
+def _folds_are_joint(first: Group, second: Group) -> bool:
+    """Whether reductions that make an element of the root each share loops, if there are any."""
+    at_root = [
+        [n for n in group.nodes if n.name == "reduce" and group.places[n] == frozenset((ROOT,))]
+        for group in (first, second)
+    ]
+    if not any(at_root):
+        return True
+    together = sum(len(n.results) for own in at_root for n in own)
+    pairs = ((a, b) for a in at_root[0] for b in at_root[1])
+    return together <= MOST_ACCUMULATORS and any(
+        same_loops(a, b) and may_be_joint(a) and may_be_joint(b) for a, b in pairs
+    )
+
+
+def _waiting_bytes(fusion: BlockFusion, group: Group, other: Group) -> int:
+    """Bytes made in the block that a group reads and the other does not."""
+    read = {o for n in other.nodes for o in n.operands}
+    alone = {o for n in group.nodes for o in n.operands if o.producer not in group.nodes} - read
+    return sum(
+        bytes_of(o)
+        for o in alone
+        if o.producer in fusion.position and o.producer.name != "constant"
+    )
+
+
+def _what_they_share(fusion: BlockFusion, first: Group, second: Group) -> str:
+    read = {o for n in first.nodes for o in n.operands if o.producer not in first.nodes}
+    both = [o for n in second.nodes for o in n.operands if o in read]
+    producer = max(both, key=bytes_of).producer
+    return "the caller" if producer is None else producer.name

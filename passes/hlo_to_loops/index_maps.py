@@ -1,0 +1,75 @@
+"""Where a kernel reads its tensors: index maps from an element of its root, as numbers.
+
+Two reads of a tensor with the same number are one read. The root's own elements, in row-major
+order, are number 0; elementwise ops and reshapes read where they are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from hlo.passes.hlo_to_loops.elementwise import EMITTERS
+from hlo.passes.hlo_to_loops.graph import Node, Tensor
+
+ROOT = 0
+_KEEPS_PLACE = frozenset(EMITTERS) | {"reshape", "copy", "optimization_barrier"}
+
+
+class IndexMaps:
+    """Numbers for index maps, the same number for the same map.
+
+    Attributes:
+        folds: whether a broadcast of what a reduction made gives back the reduction's own map.
+    """
+
+    def __init__(self, folds: bool = True) -> None:
+        self.folds = folds
+        self._numbers: dict[tuple[Hashable, int], int] = {}
+        # Of the map that a reduction reads its operand at: the reduction, and its own map.
+        self._folds: dict[int, tuple[Node, int]] = {}
+
+    def through(self, reader: Node, operand: int, number: int) -> int:
+        """The map that an op, itself computed at a map, reads an operand at.
+
+        A broadcast along the dimensions that a reduction folds gives back the reduction's own map:
+        what it spreads is the same for all elements of one fold.
+        """
+        if reader.name == "broadcast_in_dim" and number in self._folds:
+            fold, own = self._folds[number]
+            if _spreads_over(reader, fold):
+                return own
+        if reader.name in _KEEPS_PLACE and reader.operands[operand].size == reader.results[0].size:
+            return number
+        key = (_key_of(reader, operand), number)
+        if reader.operands[operand].size == 1:
+            key = ("the only element", ROOT)
+        found = self._numbers.setdefault(key, len(self._numbers) + 1)
+        if self.folds and reader.name == "reduce" and operand < len(reader.operands) // 2:
+            self._folds.setdefault(found, (reader, number))
+        return found
+
+    def all_through(self, reader: Node, tensor: Tensor, numbers: Iterable[int]) -> frozenset[int]:
+        """The maps that an op, computed at some maps, reads a tensor at."""
+        places = [i for i, operand in enumerate(reader.operands) if operand is tensor]
+        return frozenset(self.through(reader, i, n) for n in numbers for i in places)
+
+
+def _key_of(reader: Node, operand: int) -> Hashable:
+    """The same for ops that read their operand at the same elements."""
+    if reader.name == "broadcast_in_dim":
+        dims = tuple(reader.attributes["broadcast_dimensions"])
+        return "broadcast", dims, reader.operands[0].shape, reader.results[0].shape
+    if reader.name == "reduce" and operand < len(reader.operands) // 2:
+        return "reduce", tuple(sorted(reader.attributes["dimensions"])), reader.operands[0].shape
+    return reader, operand
+
+
+def _spreads_over(broadcast: Node, fold: Node) -> bool:
+    """Whether a broadcast repeats one element for all that a reduction folds into one."""
+    shape, folded = fold.operands[0].shape, fold.attributes["dimensions"]
+    kept = tuple(d for d in range(len(shape)) if d not in folded)
+    return (
+        tuple(broadcast.attributes["broadcast_dimensions"]) == kept
+        and broadcast.results[0].shape == shape
+        and broadcast.operands[0].shape == tuple(shape[d] for d in kept)
+    )
