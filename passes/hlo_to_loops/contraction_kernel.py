@@ -23,10 +23,9 @@ from hlo.passes.hlo_to_loops.elemental.contractions import Contraction, contract
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
-from hlo.passes.hlo_to_loops.matrix_multiply import better_by_library
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import matrix_vector_of
-from hlo.passes.hlo_to_loops.packed_matrix_kernel import packs
 from hlo.passes.hlo_to_loops.padded_windows import PaddedTile, reaches_padding
+from hlo.passes.hlo_to_loops.product_blocking import packs
 
 VECTOR_BYTES = 64
 REGISTERS = 28  # accumulators at the most
@@ -161,7 +160,7 @@ def fits_register_tiles(node: Node) -> bool:
             and labels["output"][-1] == "f"
             and node.attributes["batch_group_count"] == 1
         )
-    return minor_is_free(node) and not better_by_library(node)
+    return minor_is_free(node)
 
 
 def takes_width(element: ElementType, shape: Sequence[int]) -> bool:

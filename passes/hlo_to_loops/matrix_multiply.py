@@ -21,7 +21,6 @@ from hlo.passes.hlo_to_loops.library_call import pointer_to
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 
 SUFFIX = {"f32": "f32", "f64": "f64", "complex<f32>": "c64", "complex<f64>": "c128"}
-LARGE_OPERAND = 1 << 18  # elements of an operand that does not stay in the second-level cache
 SMALLEST_PRODUCT = 8192  # multiply-adds below which generated loops are as fast as a call
 
 
@@ -93,22 +92,6 @@ def matrix_operands(node: Node) -> tuple[MatrixOperand, MatrixOperand] | None:
             return None
         result.append(operand)
     return result[0], result[1]
-
-
-def better_by_library(node: Node) -> bool:
-    """Whether the library is faster than tiles or packed tiles: a large transposed left operand."""
-    lhs, numbers = node.operands[0], node.attributes["dot_dimension_numbers"]
-    summed = numbers.get("lhs_contracting_dimensions", ())
-    return (
-        knobs.current().vendor
-        and node.results[0].type.name in SUFFIX
-        and all(o.type == node.results[0].type for o in node.operands)
-        and lhs.rank > 0
-        and lhs.rank - 1 not in summed
-        and lhs.size > LARGE_OPERAND
-        and node.results[0].size > LARGE_OPERAND
-        and matrix_operands(node) is not None
-    )
 
 
 def emit_matrix_multiply(region: Region, node: Node) -> Kernel | None:

@@ -53,6 +53,43 @@ def test_larger_products(m: int, n: int, k: int) -> None:
     p.check(ulps=64)
 
 
+# Rows, columns and depth that end within a tile, a panel and a part of the depth; batches.
+PACKED = {
+    "right turned": ((), 37, 50, 331, "nt"),
+    "right turned, short": ((), 16, 16, 130, "nt"),
+    "left turned": ((), 771, 100, 25, "tn"),
+    "left turned, two parts": ((), 785, 68, 200, "tn"),
+    "both turned": ((), 800, 145, 19, "tt"),
+    "large right": ((), 29, 1021, 1030, "nn"),
+    "batch": ((2, 3), 20, 33, 177, "nt"),
+}
+
+
+@pytest.mark.parametrize("name", list(PACKED))
+@pytest.mark.parametrize("kind", ["f32", "bf16"])
+def test_packed_products(name: str, kind: str) -> None:
+    batch, m, n, k, layout = PACKED[name]
+    p = Program()
+    rank = len(batch)
+    a = p.sample((*batch, *((m, k) if layout[0] == "n" else (k, m))), kind)
+    b = p.sample((*batch, *((k, n) if layout[1] == "n" else (n, k))), kind)
+    contract = ([rank + (layout[0] == "n")], [rank + (layout[1] == "t")])
+    shape = (*batch, m, n)
+    product = dot(p, a, b, contract, (list(range(rank)), list(range(rank))))
+    p.result(p.op("add", [product, p.sample(shape, kind)], shape))
+    p.check(ulps=8)
+
+
+@pytest.mark.parametrize("layout", ["nn", "nt", "tn"])
+def test_packed_products_of_doubles(layout: str) -> None:
+    p = Program()
+    m, n, k = (700, 30, 90) if layout == "tn" else (26, 1100, 960)
+    a = p.sample((m, k) if layout[0] == "n" else (k, m), "f64")
+    b = p.sample((k, n) if layout[1] == "n" else (n, k), "f64")
+    p.result(dot(p, a, b, ([int(layout[0] == "n")], [int(layout[1] == "t")])))
+    p.check(ulps=8)
+
+
 @pytest.mark.parametrize("kind", ["f32", "i16"])
 def test_dimension_numbers_of_dots(kind: str) -> None:
     """Every choice of one batch and one contracted dimension of rank 3 operands."""

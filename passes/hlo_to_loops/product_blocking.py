@@ -1,0 +1,164 @@
+"""How packed matrix products are cut into tiles, panels, blocks and work units."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hlo.passes.hlo_to_loops.elemental.contractions import product_type
+from hlo.passes.hlo_to_loops.graph import Node
+from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand, matrix_operands
+
+VECTOR_BYTES = 64
+# Rows of a tile for its vectors across: 24 accumulators, and registers for what they are fed from.
+MOST_ROWS = {1: 14, 2: 12, 3: 8, 4: 6}
+# A tile's row of one vector loads nearly as much as it multiplies.
+COST_OF_VECTORS = {1: 1.3, 2: 2.1, 3: 3.0, 4: 4.0}
+PANEL_BYTES = 36 << 10  # of one part of the depth of a panel of the right operand
+PACKED_BYTES = 192 << 10  # of a block of panels: it stays in the second-level cache
+PACKED_BYTES_BOTH = 384 << 10  # where the left operand is packed too, once for each block
+ROWS = 512  # of a work unit's block
+ROWS_PACKED = 256  # where the left operand is packed too
+FEWEST_UNITS = 8
+UNIT_WORK = 1 << 22  # multiply-adds of a work unit that is worth making
+FETCHING_STEPS = 16  # of the depth, at the most, between lines fetched ahead
+
+SMALLEST_PRODUCT = 1 << 15  # multiply-adds below which packing does not pay
+FEWEST_ROWS = 24  # of the left operand that share what is packed of a right operand in rows
+LARGE_RIGHT = 1 << 20  # elements of a right operand in rows that is read better when packed
+LARGE_RIGHT_OF_MANY = 1 << 18  # the same where it has long rows, or the left operand many
+LONG_ROWS, MANY_ROWS = 1024, 512
+LARGE_LEFT = 1 << 20  # elements of a left operand that is not read again for every few columns
+FEWEST_COLUMNS = 128  # that it is read for
+FAR_BYTES = 3072  # between steps of the depth beyond which a tile's columns are read with misses
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """How a product [m, k] x [k, n] is cut.
+
+    Attributes:
+        lanes, vectors: elements in a vector, vectors across a tile.
+        rows: of a tile.
+        tiles: tiles below one another in a work unit's block.
+        panels: tiles side by side in a work unit's block.
+        depth: of a part: what is packed and multiplied at a time.
+    """
+
+    m: int
+    n: int
+    k: int
+    lanes: int
+    vectors: int
+    rows: int
+    tiles: int
+    panels: int
+    depth: int
+
+    @property
+    def width(self) -> int:
+        return self.lanes * self.vectors
+
+    @property
+    def all_tiles(self) -> int:
+        return -(-self.m // self.rows)
+
+    @property
+    def all_panels(self) -> int:
+        return -(-self.n // self.width)
+
+    @property
+    def row_blocks(self) -> int:
+        return -(-self.all_tiles // self.tiles)
+
+    @property
+    def column_blocks(self) -> int:
+        return -(-self.all_panels // self.panels)
+
+    @property
+    def depth_blocks(self) -> int:
+        return -(-self.k // self.depth)
+
+    @property
+    def last_depth(self) -> int:
+        return self.k - (self.depth_blocks - 1) * self.depth
+
+    @property
+    def last_rows(self) -> int:
+        """Rows of the last tile."""
+        return self.m - (self.all_tiles - 1) * self.rows
+
+    @property
+    def last_columns(self) -> int:
+        """Columns of the last panel."""
+        return self.n - (self.all_panels - 1) * self.width
+
+    @property
+    def fetching_steps(self) -> int:
+        """Steps of the depth between lines fetched ahead: a power of two, no more than tiles."""
+        return min(FETCHING_STEPS, 1 << max(self.tiles.bit_length() - 1, 2))
+
+
+def blocking_of(
+    m: int, n: int, k: int, lanes: int, *, batch: int = 1, packs_left: bool = False
+) -> Blocking:
+    """Blocks of even size, in cache, and enough of them for a few threads."""
+    columns = -(-n // lanes)
+    vectors = min((3, 4, 2, 1), key=lambda v: _cost_across(columns, v))
+    rows = even_part(m, MOST_ROWS[vectors])
+    depth = even_part(k, PANEL_BYTES // (vectors * VECTOR_BYTES))
+    if depth < k:
+        depth = -(-depth // lanes) * lanes  # only the last part may end within a vector
+    panels, tiles = -(-columns // vectors), -(-m // rows)
+    packed_bytes = PACKED_BYTES_BOTH if packs_left else PACKED_BYTES
+    panel_block = even_part(panels, max(1, packed_bytes // (depth * vectors * VECTOR_BYTES)))
+    tile_block = even_part(tiles, max(1, (ROWS_PACKED if packs_left else ROWS) // rows))
+    units = max(1, min(FEWEST_UNITS, batch * m * n * k // UNIT_WORK))
+    # Columns first: panels are then packed once, by whoever multiplies them.
+    wanted = min(panels, -(-units // (batch * -(-tiles // tile_block))))
+    panel_block = min(panel_block, -(-panels // wanted))
+    while batch * -(-panels // panel_block) * -(-tiles // tile_block) < units and tile_block > 4:
+        tile_block = -(-tile_block // 2)
+    return Blocking(m, n, k, lanes, vectors, rows, tile_block, panel_block, depth)
+
+
+def _cost_across(columns: int, vectors: int) -> float:
+    whole, rest = divmod(columns, vectors)
+    return whole * COST_OF_VECTORS[vectors] + (COST_OF_VECTORS[rest] if rest else 0)
+
+
+def even_part(count: int, most: int) -> int:
+    """The size of parts of at most `most` that cut `count` evenly."""
+    return -(-count // -(-count // most))
+
+
+def lanes_of(node: Node) -> int:
+    """Elements of a vector of a product's sums."""
+    return 16 if product_type(node.results[0].type).name == "f32" else 8
+
+
+def is_transposed_left(operand: MatrixOperand) -> bool:
+    """Whether a left operand's rows lie across memory."""
+    return operand.summed.stride != 1 and operand.summed.extent > 1
+
+
+def packs(node: Node) -> bool:
+    """Whether a dot_general is computed with packed operands."""
+    if node.name != "dot_general" or product_type(node.results[0].type).name not in ("f32", "f64"):
+        return False
+    if not all(o.type.is_float for o in node.operands):
+        return False
+    if (operands := matrix_operands(node)) is None:
+        return False
+    left, right = operands
+    m, n, k = left.free.extent, right.free.extent, left.summed.extent
+    if min(m, n, k) < lanes_of(node) or math.prod((m, n, k)) < SMALLEST_PRODUCT:
+        return False
+    if right.summed.stride == 1 and right.free.stride != 1:
+        return True
+    if left.summed.stride != 1:
+        return left.summed.stride * node.operands[0].type.memory_bytes >= FAR_BYTES
+    if m * k >= LARGE_LEFT and n >= FEWEST_COLUMNS:
+        return True
+    of_many = n >= LONG_ROWS or m >= MANY_ROWS
+    return m >= FEWEST_ROWS and k * n >= (LARGE_RIGHT_OF_MANY if of_many else LARGE_RIGHT)
