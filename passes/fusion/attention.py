@@ -8,7 +8,7 @@ attention the kernel can compute, whatever the order of operands and dimensions,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hlo.passes.fusion.op_traits import ELEMENTWISE, EXPENSIVE
@@ -26,6 +26,10 @@ MAX_CORE = 48  # ops between the dots
 MAX_SIDE = 32  # ops of a mask that are computed again in the kernel
 MOVED = frozenset({"broadcast_in_dim", "reshape", "transpose"})
 WITHIN = ELEMENTWISE | MOVED | {"reduce"}
+
+
+# (ops, parts) -> None
+Check = Callable[[Sequence[Node], AttentionParts], None]
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ def find_attention(
     readers: Mapping[Tensor, Sequence[Node]],
     leaves: set[Tensor],
     gradients: Sequence[Attention] = (),
+    check: Check | None = None,
 ) -> tuple[list[Attention], list[Refusal]]:
     """The attentions of a block, in program order, and what came close.
 
@@ -68,8 +73,9 @@ def find_attention(
         readers: of each tensor, those inside regions included.
         leaves: tensors that leave the block.
         gradients: the block's backward passes, which need nothing of what they compute again.
+        check: raises NotAttentionError for an attention that the target has no kernel for.
     """
-    search = Search({n: i for i, n in enumerate(nodes)}, readers, leaves)
+    search = Search({n: i for i, n in enumerate(nodes)}, readers, leaves, check)
     found: list[Attention] = []
     taken = {n for gradient in gradients for n in gradient.core}
     search.sides = [set(gradient.side) for gradient in gradients]
@@ -92,7 +98,9 @@ class Search:
         position: Mapping[Node, int],
         readers: Mapping[Tensor, Sequence[Node]],
         leaves: set[Tensor],
+        check: Check | None = None,
     ) -> None:
+        self.check = check
         self.position, self.readers, self.leaves = position, readers, leaves
         self.refusals: list[Refusal] = []
         self._made: dict[Tensor, list[Node]] = {}
@@ -158,6 +166,8 @@ class Search:
         ordered = sorted({*core, *side}, key=self.position.__getitem__)
         try:
             parts = attention_parts(ordered, root.results[0])
+            if self.check is not None:
+                self.check(ordered, parts)
         except NotAttentionError as problem:
             self.refusals.append(Refusal(scores, product, str(problem)))
             return None

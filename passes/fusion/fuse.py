@@ -37,9 +37,7 @@ class Fuse(Pass):
     """
 
     max_ops: int = MAX_OPS
-    attention: bool = True  # whether the target has a kernel for it
-    epilogues: bool = False  # whether all its kernels of dots take in what follows them
-    joint: bool = True  # whether its kernels fold several reductions in one loop
+    gpu: bool = False  # whether kernels are a GPU's: see `BlockFusion`
 
     def run(self, module: ir.Module) -> bool:
         changed = False
@@ -67,14 +65,7 @@ class Fuse(Pass):
         return edges
 
     def _fusion_of(self, region: Region) -> BlockFusion:
-        return BlockFusion(
-            region.nodes,
-            region.results,
-            self.max_ops,
-            self.attention,
-            self.epilogues,
-            self.joint,
-        )
+        return BlockFusion(region.nodes, region.results, self.max_ops, self.gpu)
 
     def _block(self, block: ir.Block, region: Region) -> bool:
         changed = False

@@ -25,6 +25,7 @@ from hlo.passes.fusion.op_traits import (
     repeats_operand,
 )
 from hlo.passes.fusion.siblings import merge_siblings
+from hlo.passes.hlo_to_gpu.attention import check_gpu_attention
 from hlo.passes.hlo_to_loops.affine import merge_cuts
 from hlo.passes.hlo_to_loops.contraction_kernel import takes_elementwise
 from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim
@@ -111,10 +112,13 @@ class BlockFusion:
         nodes: Sequence[Node],
         results: Sequence[Tensor],
         max_ops: int = MAX_OPS,
-        attention: bool = True,
-        epilogues: bool = False,
-        joint: bool = True,
+        gpu: bool = False,
     ) -> None:
+        """Args:
+        gpu: whether kernels are a GPU's: all those of dots take in what follows them, those of
+            attention compute their softmax online, none computes an attention's gradients, and none
+            folds several reductions in one loop.
+        """
         self.nodes = list(nodes)
         self.position = {node: i for i, node in enumerate(self.nodes)}
         self.readers = users(self.nodes)
@@ -123,8 +127,8 @@ class BlockFusion:
                 for tensor in free_tensors(region):
                     self.readers.setdefault(tensor, []).append(node)
         self.leaves = set(results)
-        self.max_ops, self.attention, self.epilogues = max_ops, attention, epilogues
-        self.joint, self.maps = joint, IndexMaps(folds=joint)
+        self.max_ops, self.gpu = max_ops, gpu
+        self.maps = IndexMaps(folds=not gpu)
         # The groups that hold each op: one, but several for ops that are free to repeat.
         self.groups: dict[Node, list[Group]] = {}
         self.edges: list[Edge] = []
@@ -135,14 +139,14 @@ class BlockFusion:
         """The groups, in program order of their roots."""
         found: list[Group] = []
         claimed: set[Node] = set()
-        if self.attention:
-            block = self.nodes, self.readers, self.leaves
-            gradients = find_gradients(*block)
-            attentions, refusals = find_attention(*block, gradients)
-            self.refusals = {r.scores: r.reason for r in refusals}
-            for attention in (*gradients, *attentions):
-                found.append(self._claim(attention))
-                claimed.update(attention.core)
+        block = self.nodes, self.readers, self.leaves
+        gradients = [] if self.gpu else find_gradients(*block)
+        check = check_gpu_attention if self.gpu else None
+        attentions, refusals = find_attention(*block, gradients, check)
+        self.refusals = {r.scores: r.reason for r in refusals}
+        for attention in (*gradients, *attentions):
+            found.append(self._claim(attention))
+            claimed.update(attention.core)
         for node in reversed(self.nodes):
             if node in claimed or (not is_fusible(node) and node.name != "constant"):
                 continue
@@ -153,7 +157,7 @@ class BlockFusion:
                 group = Group(node, set())
                 self._join(node, group)
                 found.append(group)
-        if self.joint:
+        if not self.gpu:
             found = merge_siblings(self, found)
         return sorted(found, key=lambda g: self.position[g.root])
 
@@ -344,7 +348,7 @@ class BlockFusion:
         self, node: Node, groups: dict[Group, list[Node]], unfused: Sequence[Node]
     ) -> Group | None:
         """The kernel that can compute an op needed in memory too, element by element."""
-        fold = self.joint and node.name == "reduce"
+        fold = not self.gpu and node.name == "reduce"
         if (node.name not in ELEMENTWISE and not fold) or not groups:
             return None
         group = min(groups, key=lambda g: self.position[g.root])
@@ -352,7 +356,7 @@ class BlockFusion:
         later = [self.position[r] for r in unfused]
         later += [self.position[g.root] for g in groups if g is not group]
         root = group.root
-        known = ELEMENTWISE | ({"reshape", "reduce"} if self.joint else {"reshape"})
+        known = ELEMENTWISE | ({"reshape", "reduce"} if not self.gpu else {"reshape"})
         if any(position <= at for position in later) or root.name not in known:
             return None
         if any(n.name in CONTRACTIONS for n in group.nodes) or _is_reshape_of(root, node):
@@ -421,7 +425,7 @@ class BlockFusion:
 
     def _judge_contraction(self, node: Node, group: Group) -> FusionDecision:
         """A contraction takes in what follows it element by element."""
-        if not self.epilogues and not takes_elementwise(node):
+        if not self.gpu and not takes_elementwise(node):
             return FusionDecision.no("it is computed by a library or by plain loops")
         if any(n.name in CONTRACTIONS for n in group.nodes):
             return FusionDecision.no("the kernel already holds a contraction")
@@ -438,7 +442,9 @@ class BlockFusion:
 
     def _judge_fold(self, node: Node, group: Group, readers: Sequence[Node]) -> FusionDecision:
         at_root = self.places_of(node, group, readers) == AT_ROOT
-        chained = self.joint and at_root and node.name == "reduce" and self._feeds_fold(node, group)
+        chained = (
+            not self.gpu and at_root and node.name == "reduce" and self._feeds_fold(node, group)
+        )
         if chained and not runs_stay_in_cache(node):
             return FusionDecision.no(
                 "what it reads would have left the cache before it is read again"

@@ -26,6 +26,8 @@ class Stage:
         block: threads of a block, in x.
         written: positions of the buffers it writes.
         shared_bytes: size of its globals in shared memory.
+        resident: blocks on a multiprocessor that registers must leave room for; with 0 the
+            assembler weighs that against spills as it likes.
     """
 
     text: str
@@ -33,6 +35,7 @@ class Stage:
     block: int
     written: tuple[int, ...]
     shared_bytes: int = 0
+    resident: int = 0
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class GpuKernel(Kernel):
 
 def stage(
     builder: ThreadBuilder, buffers: Sequence[Buffer], written: Sequence[Buffer],
-    threads: int, block: int,
+    threads: int, block: int, resident: int = 0,
 ) -> Stage:  # fmt: skip
     """The stage whose body is in `builder`, on at least `threads` threads.
 
@@ -68,7 +71,7 @@ def stage(
         + f"func.func @NAME({arguments}) {{\n{builder.text()}\n  return\n}}\n"
     )
     positions = tuple(i for i, buffer in enumerate(buffers) if buffer in written)
-    return Stage(text, grid, block, positions, builder.shared_bytes)
+    return Stage(text, grid, block, positions, builder.shared_bytes, resident)
 
 
 def gpu_kernel(
@@ -81,7 +84,7 @@ def gpu_kernel(
     kinds = [", ".join(b.memref for b in part) for part in (inputs, outputs, scratch)]
     head = f"// ({kinds[0]}) -> ({kinds[1]}), {kinds[2]}, {in_place}, {updates}, {update_safe}\n"
     return GpuKernel(
-        text=head + "".join(f"// {s.grid} x {s.block}\n{s.text}" for s in stages),
+        text=head + "".join(f"// {s.grid} x {s.block}, {s.resident}\n{s.text}" for s in stages),
         units=len(stages),
         inputs=tuple(b.memref for b in inputs),
         outputs=tuple(b.memref for b in outputs),

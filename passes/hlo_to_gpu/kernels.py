@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from hlo.diagnostics import UnsupportedError
+from hlo.passes.hlo_to_gpu.attention import emit_attention
 from hlo.passes.hlo_to_gpu.fourier import emit_fft
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
 from hlo.passes.hlo_to_gpu.matrix_tiles import emit_matrix_tiles
@@ -36,8 +37,9 @@ def emit_gpu_kernel(region: Region) -> GpuKernel:
 
 
 def _special(region: Region, root: Node) -> GpuKernel | None:
-    if (tiles := emit_matrix_tiles(region)) is not None:
-        return tiles
+    for emit in (emit_attention, emit_matrix_tiles):
+        if (kernel := emit(region)) is not None:
+            return kernel
     if root.name == "custom_call":
         raise UnsupportedError(
             f"no GPU kernel stands for the call of {root.attributes.get('call_target_name')!r}; "

@@ -177,8 +177,8 @@ class _Tiles:
         )
         for operand, start, extent, get in sides:
             for across, along in product.places(operand):
-                place, inside = self._clamped(start + across, extent)
-                deep, exists = self._clamped(depth + along, space.depth)
+                place, inside = self.em.clamped(start + across, extent)
+                deep, exists = self.em.clamped(depth + along, space.depth)
                 value = get(em, batch, place, deep, self.kind)
                 value = elementwise.convert(b, value, product.factor_type(self.kind))
                 held = product.packed(value)
@@ -188,21 +188,6 @@ class _Tiles:
                         held = b.op(f"arith.select {flag}, {held}, {zero} : {product.stored}")
                 fetched.append(held)
         return fetched
-
-    def _clamped(self, index: Affine, extent: int) -> tuple[Affine, str | None]:
-        """An index brought into [0, extent), and an i1 whether it was there."""
-        em, b = self.em, self.em.b
-        if extent == 1:
-            name = em.index(index)
-            return ZERO, b.op(f"arith.cmpi eq, {name}, {b.index(0)} : index")
-        _, high = index.bounds(em.extents)
-        if high < extent:
-            return index, None
-        name = em.index(index)
-        inside = b.op(f"arith.cmpi ult, {name}, {b.index(extent)} : index")
-        return em.name_index(
-            b.op(f"arith.minui {name}, {b.index(extent - 1)} : index"), extent
-        ), inside
 
     # -- the result --------------------------------------------------------------------------------
     def _store(
@@ -241,7 +226,7 @@ class _Tiles:
         held: str | None = None
         places: list[Affine] = []
         for index, extent in ((row, space.rows), (column, space.columns)):
-            place, inside = self._clamped(index, extent)
+            place, inside = self.em.clamped(index, extent)
             places.append(place)
             if inside is not None:
                 held = inside if held is None else b.op(f"arith.andi {held}, {inside} : i1")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hlo.passes.hlo_to_gpu.thread_builder import ThreadBuilder
 from hlo.passes.hlo_to_gpu.thread_emitter import ThreadEmitter
 from hlo.passes.hlo_to_gpu.tile_product import Operand, TileProduct, TileShape
 from hlo.passes.hlo_to_loops import elementwise
@@ -22,6 +23,50 @@ FRAGMENT = "!llvm.struct<(f32, f32, f32, f32)>"
 WORDS = "!llvm.struct<(i32, i32, i32, i32)>"
 _SHAPE = "shape = #nvvm.shape<m = 16, n = 8, k = 16>"
 _LAYOUTS = "layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>"
+
+
+def load_matrices(
+    b: ThreadBuilder, tile: str, memref: str, at: str, *, transposed: bool
+) -> list[str]:
+    """Four 8 x 8 matrices of 16-bit elements, an i32 of each a lane; all lanes must run.
+
+    Args:
+        at: of lane 8 m + r the SSA index of row r of matrix m, 8 elements in a row in memory.
+        transposed: whether lanes get columns.
+    """
+    layout = "col" if transposed else "row"
+    loaded = b.load(
+        f"nvvm.ldmatrix {b.shared_pointer(tile, memref, at, 'i16')} {{num = 4 : i32, "
+        f"layout = #nvvm.mma_layout<{layout}>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, "
+        f"eltType = #nvvm.ld_st_matrix_elt_type<b16>}} : (!llvm.ptr<3>) -> {WORDS}"
+    )
+    return [b.op(f"llvm.extractvalue {loaded}[{k}] : {WORDS}") for k in range(4)]
+
+
+def multiply_fragments(
+    b: ThreadBuilder, name: str, left: Sequence[str], right: Sequence[str], held: Sequence[str]
+) -> list[str]:
+    """`mma.sync.m16n8k16`: four sums in f32 with a product of f16 or bf16 fragments added.
+
+    Args:
+        name: of the element type.
+        left, right: four and two i32, each two elements.
+    """
+    attributes, kind = f"{_LAYOUTS}, {_SHAPE}", "i32"
+    if name == "bf16":
+        multiplied = "#nvvm.mma_type<bf16>"
+        attributes += f", multiplicandAPtxType = {multiplied}, multiplicandBPtxType = {multiplied}"
+    else:
+        kind = "vector<2xf16>"
+        left, right = (
+            [b.op(f"llvm.bitcast {word} : i32 to {kind}") for word in words]
+            for words in (left, right)
+        )
+    done = b.op(
+        f"nvvm.mma.sync A[{', '.join(left)}] B[{', '.join(right)}] C[{', '.join(held)}] "
+        f"{{{attributes}}} : ({kind}, {kind}, f32) -> {FRAGMENT}"
+    )
+    return [b.op(f"llvm.extractvalue {done}[{k}] : {FRAGMENT}") for k in range(4)]
 
 
 class TensorCoreTile(TileProduct):
@@ -111,43 +156,13 @@ class TensorCoreTile(TileProduct):
         else:
             at = self._offset(i, side + by_side * 8, by_depth * 8 + place + depth)
         tile, memref = self.tiles[i]
-        base = b.op(f"memref.extract_aligned_pointer_as_index {tile} : {memref} -> index")
-        start = b.op(f"llvm.inttoptr {b.op(f'arith.index_cast {base} : index to i64')} : "
-                     "i64 to !llvm.ptr<3>")  # fmt: skip
-        offset = em.index(half * self.sizes[i] + at)
-        offset = b.op(f"arith.index_cast {offset} : index to i64")
-        pointer = b.op(
-            f"llvm.getelementptr {start}[{offset}] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i16"
-        )
-        layout = "row" if operand.along_depth else "col"
-        loaded = b.load(
-            f"nvvm.ldmatrix {pointer} {{num = 4 : i32, layout = #nvvm.mma_layout<{layout}>, "
-            "shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, "
-            f"eltType = #nvvm.ld_st_matrix_elt_type<b16>}} : (!llvm.ptr<3>) -> {WORDS}"
-        )
-        return [b.op(f"llvm.extractvalue {loaded}[{k}] : {WORDS}") for k in range(4)]
+        where = em.index(half * self.sizes[i] + at)
+        return load_matrices(b, tile, memref, where, transposed=not operand.along_depth)
 
     def _multiply(
         self, left: Sequence[str], right: Sequence[str], held: Sequence[str]
     ) -> list[str]:
-        b = self.b
-        attributes, kind = f"{_LAYOUTS}, {_SHAPE}", "i32"
-        if self.name == "bf16":
-            multiplied = "#nvvm.mma_type<bf16>"
-            attributes += (
-                f", multiplicandAPtxType = {multiplied}, multiplicandBPtxType = {multiplied}"
-            )
-        else:
-            kind = "vector<2xf16>"
-            left, right = (
-                [b.op(f"llvm.bitcast {word} : i32 to {kind}") for word in words]
-                for words in (left, right)
-            )
-        done = b.op(
-            f"nvvm.mma.sync A[{', '.join(left)}] B[{', '.join(right)}] C[{', '.join(held)}] "
-            f"{{{attributes}}} : ({kind}, {kind}, f32) -> {FRAGMENT}"
-        )
-        return [b.op(f"llvm.extractvalue {done}[{k}] : {FRAGMENT}") for k in range(4)]
+        return multiply_fragments(self.b, self.name, left, right, held)
 
     def spill(
         self, held: Sequence[str], first: int, rows: int, stride: int, buffer: str, memref: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hlo.passes.hlo_to_loops.builder import Builder
 
 WARP = 32
+ASYNC_BYTES = 16  # of a copy from global to shared memory that goes by the first-level cache
 _WORDS = {"f32", "i32"}
 
 
@@ -71,6 +72,48 @@ class ThreadBuilder(Builder):
         """Waits for the warp, and makes its accesses to memory come before later ones."""
         with self.width(0):
             self.effect(f"nvvm.bar.warp.sync {self.constant(-1, 'i32')} : i32")
+
+    # -- pointers and asynchronous copies ----------------------------------------------------------
+    def shared_pointer(self, buffer: str, memref: str, at: str, scalar: str) -> str:
+        """The address of an element of a buffer in shared memory; `at` is an `index`."""
+        return self._element(self._address(buffer, memref, 3), at, scalar, 3)
+
+    def global_pointer(self, buffer: str, memref: str, at: str, scalar: str) -> str:
+        """The address of an element of a buffer in global memory; `at` is an `index`."""
+        generic = self._address(buffer, memref, 0)
+        start = self.op(f"llvm.addrspacecast {generic} : !llvm.ptr to !llvm.ptr<1>")
+        return self._element(start, at, scalar, 1)
+
+    def _address(self, buffer: str, memref: str, space: int) -> str:
+        base = self.op(f"memref.extract_aligned_pointer_as_index {buffer} : {memref} -> index")
+        kind = f"!llvm.ptr<{space}>" if space else "!llvm.ptr"
+        number = self.op(f"arith.index_cast {base} : index to i64")
+        return self.op(f"llvm.inttoptr {number} : i64 to {kind}")
+
+    def _element(self, start: str, at: str, scalar: str, space: int) -> str:
+        offset = self.op(f"arith.index_cast {at} : index to i64")
+        kind = f"!llvm.ptr<{space}>"
+        return self.op(f"llvm.getelementptr {start}[{offset}] : ({kind}, i64) -> {kind}, {scalar}")
+
+    def copy_async(self, target: str, source: str, exists: str | None) -> None:
+        """Begins to copy 16 bytes from global to shared memory, zeros where not `exists`, an i1."""
+        with self.width(0):
+            size = self.constant(ASYNC_BYTES, "i32")
+            if exists is not None:
+                none = self.constant(0, "i32")
+                size = self.op(f"arith.select {exists}, {size}, {none} : i32")
+        self.effect(
+            f"nvvm.cp.async.shared.global {target}, {source}, {ASYNC_BYTES}, cache = cg, {size} : "
+            "!llvm.ptr<3>, !llvm.ptr<1>, i32"
+        )
+
+    def commit_copies(self) -> None:
+        """Closes a group of the copies that this thread has begun."""
+        self.effect("nvvm.cp.async.commit.group")
+
+    def wait_for_copies(self, groups: int = 0) -> None:
+        """Waits for this thread's copies but those of the last `groups` groups."""
+        self.effect(f"nvvm.cp.async.wait.group {groups}")
 
     # -- warps -------------------------------------------------------------------------------------
     def shuffle_xor(self, name: str, scalar: str, distance: int) -> str:

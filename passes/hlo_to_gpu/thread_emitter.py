@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from hlo.passes.hlo_to_gpu.thread_builder import WARP, ThreadBuilder
 from hlo.passes.hlo_to_loops import elementwise
-from hlo.passes.hlo_to_loops.affine import Affine, Position, suffix_products
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
 from hlo.passes.hlo_to_loops.element_types import element_type
@@ -87,6 +87,22 @@ class ThreadEmitter(Emitter):
     def pin(self, tensor: Tensor, position: Position, value: Value) -> None:
         key = (tensor, position.linear(tensor.shape), self.b.lanes, self.mask)
         self.b.remember(key, value)
+
+    def clamped(self, index: Affine, extent: int) -> tuple[Affine, str | None]:
+        """An index brought into [0, extent), and an i1 whether it was there; None if it always is.
+
+        The index may not be negative.
+        """
+        b = self.b
+        _, high = index.bounds(self.extents)
+        if high < extent:
+            return index, None
+        name = self.index(index)
+        if extent == 1:
+            return ZERO, b.op(f"arith.cmpi eq, {name}, {b.index(0)} : index")
+        inside = b.op(f"arith.cmpi ult, {name}, {b.index(extent)} : index")
+        last = b.op(f"arith.minui {name}, {b.index(extent - 1)} : index")
+        return self.name_index(last, extent), inside
 
     # -- memory ------------------------------------------------------------------------------------
     def load(self, buffer: Buffer, offset: Affine) -> Value:

@@ -79,7 +79,8 @@ class AttentionParts:
         scores: query times key, as the first dot gives them.
         logits: what the maximum is taken of: the scores scaled, masked and so on.
         peak: their maximum along a row.
-        weights: what is summed: the exponentials; `weights_at` is their offset, in rows and KEY.
+        weights: what is summed, but for a conversion: the exponentials; `weights_at` is their
+            offset, in rows and KEY.
         total: their sum along a row; `total_at` is its offset, in rows.
         quotient: weights / total where that is one op, and total is a sum of exponentials of
             logits less their maximum: then 1 / total neither overflows nor loses precision.
@@ -158,6 +159,7 @@ class Reading:
         side = [i for i, o in enumerate(second.operands) if o in depends]
         require(len(side) == 1, "its second dot does not read probabilities once")
         probabilities = second.operands[side[0]]
+        weights = self._unconverted(weights, {maximum.results[0], total.results[0]}, probabilities)
         for name, tensor in (("sum", weights), ("dot", probabilities)):
             require(tensor in self.at, f"its {name} reads something else than a score's element")
         weights_dims = self._dims(self.at[weights], weights.shape)
@@ -215,6 +217,16 @@ class Reading:
                 found.update(node.results)
         return found
 
+    def _unconverted(self, summed: Tensor, folds: set[Tensor], probabilities: Tensor) -> Tensor:
+        """The weights as the probabilities are made of them: ahead of a conversion for the sum."""
+        tensor = summed
+        while not self.made_of(probabilities, {tensor, *folds}):
+            node = tensor.producer
+            if node is None or node.name != "convert" or node not in self.held:
+                return summed
+            tensor = node.operands[0]
+        return tensor
+
     # -- positions ---------------------------------------------------------------------------------
     def _place(self, scores: Tensor, logits: Tensor, depends: set[Tensor]) -> None:
         """Offsets of all that has an element for each score: from the logits back, and on."""
@@ -227,7 +239,7 @@ class Reading:
             if result in self.at and result is not scores and node.name not in FOLDING:
                 for operand in node.operands:
                     if operand in depends and operand.size == scores.size:
-                        self._note(operand, self._back(node, self.at[result]))
+                        self._note(operand, self.back(node, self.at[result]))
         require(scores in self.at, "its maximum is not taken of the scores")
         for node in self.nodes:
             result = node.results[0]
@@ -246,7 +258,7 @@ class Reading:
                 continue
             for operand in node.operands:
                 if operand.size == scores.size and operand.producer in self.held:
-                    offset = self._back(node, self.at[result])
+                    offset = self.back(node, self.at[result])
                     if offset is not None:
                         self._note(operand, offset)
         self._place(scores, logits, self.depends_on(scores))
@@ -267,7 +279,7 @@ class Reading:
             offset = split[1]
         return tuple(dims)
 
-    def _back(self, node: Node, offset: Affine) -> Affine | None:
+    def back(self, node: Node, offset: Affine) -> Affine | None:
         """The operand's offset for one of the result."""
         if node.name != "transpose":
             return offset if node.name not in ("broadcast_in_dim", "reduce") else None
@@ -515,7 +527,7 @@ def spread_from(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def _moved_from(tensor: Tensor) -> Tensor:
+def moved_from(tensor: Tensor) -> Tensor:
     while tensor.producer is not None and tensor.producer.name == "reshape":
         tensor = tensor.producer.operands[0]
     return tensor
@@ -525,25 +537,32 @@ def _quotient_of(
     nodes: Sequence[Node], logits: Tensor, maximum: Node, weights: Tensor, total: Node
 ) -> Tensor | None:
     """weights / total, where weights = exponential(logits - maximum)."""
-    exponential = _moved_from(weights).producer
+    exponential = moved_from(weights).producer
     if exponential is None or exponential.name != "exponential":
         return None
-    difference = _moved_from(exponential.operands[0]).producer
+    difference = moved_from(exponential.operands[0]).producer
     if difference is None or difference.name != "subtract":
         return None
     left, right = difference.operands
-    if _moved_from(left) is not _moved_from(logits):
+    if moved_from(left) is not moved_from(logits):
         return None
     if spread_from(right) is not maximum.results[0]:
         return None
     for node in nodes:
         if (
             node.name == "divide"
-            and _moved_from(node.operands[0]) is _moved_from(weights)
-            and spread_from(node.operands[1]) is total.results[0]
+            and moved_from(node.operands[0]) is moved_from(weights)
+            and _unconverted_spread(node.operands[1]) is total.results[0]
         ):
             return node.results[0]
     return None
+
+
+def _unconverted_spread(tensor: Tensor) -> Tensor:
+    tensor = spread_from(tensor)
+    while tensor.producer is not None and tensor.producer.name == "convert":
+        tensor = spread_from(tensor.producer.operands[0])
+    return tensor
 
 
 def _keeps_zero(tensor: Tensor, source: Tensor) -> bool:

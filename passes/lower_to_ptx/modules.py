@@ -76,6 +76,10 @@ def lower_to_llvm(
                 op.operation.attributes["nvvm.reqntid"] = ir.DenseI32ArrayAttr.get(
                     [stage.block, 1, 1]
                 )
+                if stage.resident:
+                    op.operation.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(
+                        ir.IntegerType.get_signless(32), stage.resident
+                    )
     text = str(module)
     body = text[text.index("{") + 1 : text.rindex("}")]
     chip = f'#nvvm.target<O = 3, chip = "{target.chip}", features = "{target.features}">'

@@ -41,7 +41,7 @@ def fusion_passes(composites: bool = True) -> tuple[PipelineElement, ...]:
         PrepareDots(),
         SplitDots(),  # sums of partial dots fuse with what follows
         SplitReductions(),  # ahead of fusion, so that both halves take in what is around them
-        Fuse(attention=composites, epilogues=not composites, joint=composites),
+        Fuse(gpu=not composites),
         RecomputeResults(),  # of what kernels store, what costs no more to make again than to read
         *(joining if composites else ()),
         UnrollRotations(),  # of whole kernels, so that copies of a body are the same kernels

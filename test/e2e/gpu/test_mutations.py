@@ -52,7 +52,50 @@ func.func @main(%x: tensor<1000xf32>) -> tensor<1000xf32> {
   return %y : tensor<1000xf32>
 }
 """
+# ROWS queries of 16, 40 keys: a tile and a part of another one.
+ATTENTION = """
+func.func @main(%q: tensor<ROWSx16xTYPE>, %k: tensor<40x16xTYPE>, %v: tensor<40x16xTYPE>)
+    -> tensor<ROWSx16xTYPE> {
+  %low = "hlo.constant"() {value = dense<LOW> : tensor<TYPE>} : () -> tensor<TYPE>
+  %zero = "hlo.constant"() {value = dense<0.0> : tensor<TYPE>} : () -> tensor<TYPE>
+  %s = "hlo.dot_general"(%q, %k) {dot_dimension_numbers = #hlo.dot<
+      lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1]>}
+    : (tensor<ROWSx16xTYPE>, tensor<40x16xTYPE>) -> tensor<ROWSx40xTYPE>
+  %m = "hlo.reduce"(%s, %low) ({
+    ^bb0(%a: tensor<TYPE>, %b: tensor<TYPE>):
+      %r = "hlo.maximum"(%a, %b) : (tensor<TYPE>, tensor<TYPE>) -> tensor<TYPE>
+      "hlo.return"(%r) : (tensor<TYPE>) -> ()
+  }) {dimensions = array<i64: 1>} : (tensor<ROWSx40xTYPE>, tensor<TYPE>) -> tensor<ROWSxTYPE>
+  %mb = "hlo.broadcast_in_dim"(%m) {broadcast_dimensions = array<i64: 0>}
+    : (tensor<ROWSxTYPE>) -> tensor<ROWSx40xTYPE>
+  %d = "hlo.subtract"(%s, %mb)
+    : (tensor<ROWSx40xTYPE>, tensor<ROWSx40xTYPE>) -> tensor<ROWSx40xTYPE>
+  %e = "hlo.exponential"(%d) : (tensor<ROWSx40xTYPE>) -> tensor<ROWSx40xTYPE>
+  %t = "hlo.reduce"(%e, %zero) ({
+    ^bb0(%a: tensor<TYPE>, %b: tensor<TYPE>):
+      %r = "hlo.add"(%a, %b) : (tensor<TYPE>, tensor<TYPE>) -> tensor<TYPE>
+      "hlo.return"(%r) : (tensor<TYPE>) -> ()
+  }) {dimensions = array<i64: 1>} : (tensor<ROWSx40xTYPE>, tensor<TYPE>) -> tensor<ROWSxTYPE>
+  %tb = "hlo.broadcast_in_dim"(%t) {broadcast_dimensions = array<i64: 0>}
+    : (tensor<ROWSxTYPE>) -> tensor<ROWSx40xTYPE>
+  %p = "hlo.divide"(%e, %tb)
+    : (tensor<ROWSx40xTYPE>, tensor<ROWSx40xTYPE>) -> tensor<ROWSx40xTYPE>
+  %0 = "hlo.dot_general"(%p, %v) {dot_dimension_numbers = #hlo.dot<
+      lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}
+    : (tensor<ROWSx40xTYPE>, tensor<40x16xTYPE>) -> tensor<ROWSx16xTYPE>
+  return %0 : tensor<ROWSx16xTYPE>
+}
+"""
+
+
+def attention(rows: int, kind: str, low: str) -> str:
+    return ATTENTION.replace("ROWS", str(rows)).replace("TYPE", kind).replace("LOW", low)
+
+
 PROGRAMS = {
+    "attention": attention(24, "f32", "0xFF800000"),
+    "attention_f16": attention(24, "f16", "0xFC00").replace("40", "80"),
+    "decode": attention(2, "f32", "0xFF800000"),
     "sum": SUM,
     "dot": DOT.replace("TYPE", "f32"),
     "dot_f16": DOT.replace("TYPE", "f16"),
@@ -112,9 +155,19 @@ def survivors(name: str, pattern: str, by: str) -> tuple[int, list[str]]:
     return len(made), [what for what, mutant in made if not is_caught(text, mutant)]
 
 
-@pytest.mark.parametrize("name", ["sum", "dot", "dot_f16"])
+BLOCKED = ["sum", "dot", "dot_f16", "attention", "attention_f16", "decode"]
+
+
+@pytest.mark.parametrize("name", BLOCKED)
 def test_a_removed_barrier_is_caught(name: str) -> None:
     count, left = survivors(name, r"^\s*bar\.sync\s+\d+;", "")
+    assert count > 0
+    assert left == []
+
+
+@pytest.mark.parametrize("name", ["attention", "attention_f16"])
+def test_a_removed_wait_for_copies_is_caught(name: str) -> None:
+    count, left = survivors(name, r"^\s*cp\.async\.wait_group\s+\d+;", "")
     assert count > 0
     assert left == []
 

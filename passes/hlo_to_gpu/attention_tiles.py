@@ -1,0 +1,315 @@
+"""Attention by blocks of rows that walk along the keys, tiles of keys and values in shared memory.
+
+While scores are computed the values come, while those are multiplied the next keys come: one tile
+of each is enough, and there are two barriers a tile. Scores stay in registers. Keys that a causal
+mask hides from all rows of a block are left out: they come to weights of 0 if each row has a logit
+well above the mask's, which is looked at before the last round, and if no value is NaN or infinite,
+which a kernel ahead finds out.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hlo.passes.hlo_to_gpu.attention_rows import I32, AttentionThread, RowSpace, RowState, Where
+from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, Stage, gpu_kernel, stage
+from hlo.passes.hlo_to_gpu.shared_tile import SharedTile
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine
+from hlo.passes.hlo_to_loops.attention_kernel import EXP_IS_ZERO
+from hlo.passes.hlo_to_loops.attention_parts import (
+    DEPTH,
+    KEY,
+    WIDTH,
+    AttentionParts,
+    row_name,
+)
+from hlo.passes.hlo_to_loops.element_types import ElementType
+from hlo.passes.hlo_to_loops.emitter import Buffer
+from hlo.passes.hlo_to_loops.graph import Region
+from hlo.passes.hlo_to_loops.online_softmax import OnlineSoftmax
+
+SCAN_THREADS = 256
+
+
+@dataclass(frozen=True)
+class AttentionShape:
+    """Rows and keys of a block's tile, its threads, and its columns, whole numbers of pieces.
+
+    Attributes:
+        depth, width: those of the attention, rounded up to what a kernel works with.
+    """
+
+    rows: int
+    keys: int
+    threads: int
+    depth: int
+    width: int
+
+
+def rounded_up(size: int, step: int) -> int:
+    return -(-size // step) * step
+
+
+class AttentionTiles(AttentionThread, ABC):
+    """A kernel by tiles: what a warp does with a tile is for classes that derive from it.
+
+    Attributes:
+        resident_threads: of a multiprocessor, that registers leave room for.
+    """
+
+    resident_threads = 512
+
+    def __init__(
+        self, region: Region, parts: AttentionParts, online: OnlineSoftmax, shape: AttentionShape
+    ) -> None:
+        super().__init__(region, parts, online, shape.threads)
+        self.region, self.shape = region, shape
+        self.tiles = -(-parts.keys // shape.keys)
+        self.blocks = -(-self.space.rows // shape.rows)
+        self.stored = self.stored_type()
+        self.keys = SharedTile(self, self.stored, shape.keys, shape.depth)
+        # Rows of the query may pass through the place of the values.
+        size = max(
+            SharedTile.elements(self.stored, shape.keys, shape.width),
+            self.values_room(),
+        )
+        self.values = SharedTile(
+            self, self.stored, shape.keys, shape.width, self.b.shared(size, self.stored.memory)
+        )
+
+    # -- what a warp does --------------------------------------------------------------------------
+    @abstractmethod
+    def stored_type(self) -> ElementType:
+        """The element type of tiles."""
+
+    def values_room(self) -> int:
+        """Elements that the place of the values must have besides."""
+        return 0
+
+    @abstractmethod
+    def begin(self, first: Affine) -> list[Where]:
+        """Brings the query for rows from `first` on; gives where the rows of this thread are."""
+
+    @property
+    @abstractmethod
+    def sums(self) -> int:
+        """How many sums of values a thread has."""
+
+    @abstractmethod
+    def scores(self, tile: Affine) -> list[tuple[list[Affine], list[str | None], list[str]]]:
+        """For each row of this thread the keys it has, whether they exist, and their scores."""
+
+    @property
+    @abstractmethod
+    def distances(self) -> tuple[int, ...]:
+        """Xor distances of the lanes that have other keys of the same rows."""
+
+    @abstractmethod
+    def multiply(self, factors: Sequence[Sequence[object]], sums: Sequence[str]) -> list[str]:
+        """The sums with the tile's values times factors added; factors by row, then by key."""
+
+    @abstractmethod
+    def shrink(self, sums: Sequence[str], by: Sequence[str]) -> list[str]:
+        """The sums of each row times a factor."""
+
+    @abstractmethod
+    def deliver(self, states: Sequence[RowState], sums: Sequence[str]) -> None:
+        """Stores the results of this thread."""
+
+    # -- the kernel --------------------------------------------------------------------------------
+    def kernel(self) -> GpuKernel:
+        """The kernel, with a stage ahead where keys may be skipped."""
+        stages: list[Stage] = []
+        inputs, scratch = list(self.inputs.values()), list[Buffer]()
+        self.flags: Buffer | None = None
+        if self._may_skip():
+            self.flags = Buffer("%scratch0", self.space.groups, I32)
+            scratch.append(self.flags)
+        buffers = [*inputs, *self.outputs, *scratch]
+        if self.flags is not None:
+            stages.append(_values_scan(self, self.flags, buffers))
+        self._emit()
+        grid = self.space.groups * self.blocks
+        threads = self.shape.threads
+        resident = self.resident_threads // threads
+        stages.append(stage(self.b, buffers, self.outputs, grid * threads, threads, resident))
+        return gpu_kernel(stages, inputs, self.outputs, scratch=scratch)
+
+    def _emit(self) -> None:
+        em, b = self.em, self.b
+        count = self.space.groups * self.blocks
+        block = em.name_index(b.as_index(b.block_number(count)), count)
+        group, row_block = em.divmod(block, self.blocks)
+        self.group_index = group
+        self.enter(group)
+        self.first = row_block * self.shape.rows
+        self.places = self.begin(self.first)
+        states = [self.start()] * len(self.places)
+        carried = [n for s in states for n in (s.peak, s.total)]
+        carried += [self.number(0.0)] * self.sums
+        results = self._rounds(carried)
+        states, sums = self._unpacked(results)
+        self.deliver(
+            [RowState(s.peak, self.across(s.total, "addf", self.distances)) for s in states], sums
+        )
+
+    def _unpacked(self, names: Sequence[str]) -> tuple[list[RowState], list[str]]:
+        count = len(self.places)
+        states = [RowState(names[2 * i], names[2 * i + 1]) for i in range(count)]
+        return states, list(names[2 * count :])
+
+    def _rounds(self, carried: Sequence[str]) -> list[str]:
+        b = self.b
+        if self.flags is None:
+            return self._along_keys(b.index(0), b.index(self.tiles), carried)
+        low, high = b.index(0), self._visible(self.flags)
+        initial = [(low, "index"), (high, "index"), *((n, self.scalar) for n in carried)]
+        with b.loop(b.index(0), b.index(2), b.index(1), initial) as loop:
+            low, high, *names = loop.carried
+            done = self._along_keys(low, high, names)
+            everything = self.all_of_block(self._hidden_are_zero(self._unpacked(done)[0]))
+            last = b.op(f"arith.select {everything}, {high}, {b.index(self.tiles)} : index")
+            loop.yielded = [high, last, *done]
+        return loop.results[2:]
+
+    def _along_keys(self, low: str, high: str, carried: Sequence[str]) -> list[str]:
+        """Takes in tiles [low, high) of keys."""
+        em, b = self.em, self.b
+        with b.when(b.op(f"arith.cmpi ult, {low}, {high} : index")):
+            self._fetch_keys(em.variable(low, self.tiles) if low != b.index(0) else ZERO)
+        with b.loop(low, high, b.index(1), [(n, self.scalar) for n in carried]) as loop:
+            tile = em.variable(loop.iv, self.tiles)
+            states, sums = self._unpacked(loop.carried)
+            b.wait_for_copies()
+            b.barrier()  # the keys are there, and the values of the tile before are done with
+            self._fetch_values(tile)
+            scored = self.scores(tile)
+            b.wait_for_copies()
+            b.barrier()  # the values are there, and the keys are done with
+            following = b.op(f"arith.addi {loop.iv}, {b.index(1)} : index")
+            with b.when(b.op(f"arith.cmpi ult, {following}, {high} : index")):
+                self._fetch_keys(em.variable(following, self.tiles))
+            factors: list[Sequence[object]] = []
+            shrinks: list[str] = []
+            for i, (keys, exist, scores) in enumerate(scored):
+                where = self.places[i]
+                logits = self.logits(where, keys, exist, scores)
+                found, shrink, states[i] = self.absorb(
+                    where, keys, logits, states[i], self.distances
+                )
+                factors.append(found)
+                shrinks.append(shrink)
+            sums = self.multiply(factors, self.shrink(sums, shrinks))
+            loop.yielded = [n for s in states for n in (s.peak, s.total)] + sums
+        return loop.results
+
+    # -- fetching ----------------------------------------------------------------------------------
+    def key(self, tile: Affine, place: Affine) -> tuple[Affine, str | None]:
+        """A key of a tile, and whether it exists."""
+        return self.em.clamped(tile * self.shape.keys + place, self.parts.keys)
+
+    def _fetch_keys(self, tile: Affine) -> None:
+        def place(row: Affine) -> tuple[Where, str | None]:
+            key, exists = self.key(tile, row)
+            return {**self.any_row(), KEY: key}, exists
+
+        self.keys.fetch(self.parts.key, DEPTH, self.parts.depth, place)
+
+    def _fetch_values(self, tile: Affine) -> None:
+        def place(row: Affine) -> tuple[Where, str | None]:
+            key, exists = self.key(tile, row)
+            return {**self.any_row(), KEY: key}, exists
+
+        self.values.fetch(self.parts.value, WIDTH, self.parts.width, place)
+
+    def query_place(self, first: Affine, row: Affine) -> tuple[Where, str | None]:
+        """Where a row of the block is; the last row of all stands for those past it."""
+        index, exists = self.em.clamped(first + row, self.space.rows)
+        return self.row(index), exists
+
+    # -- results -----------------------------------------------------------------------------------
+    def store_inside(
+        self, where: Where, inside: str | None, columns: Sequence[Affine], names: Sequence[str]
+    ) -> None:
+        """Stores those of a row's columns that there are, if there is the row."""
+        b = self.b
+        for column, name in zip(columns, names, strict=True):
+            place, exists = self.em.clamped(column, self.parts.width)
+            held = inside
+            if exists is not None:
+                held = exists if inside is None else b.op(f"arith.andi {inside}, {exists} : i1")
+            if held is None:
+                self.store(where, place, name)
+                continue
+            with b.when(held):
+                self.store(where, place, name)
+
+    # -- causal masks ------------------------------------------------------------------------------
+    def _may_skip(self) -> bool:
+        """Whether a causal mask hides whole tiles from blocks of rows."""
+        parts, causal = self.parts, self.parts.causal
+        if causal is None or causal.row not in self.space.shared:
+            return False
+        extent = parts.rows[causal.row]
+        innermost = causal.row == self.space.shared[-1]
+        whole = innermost and (extent == self.space.rows or extent % self.shape.rows == 0)
+        return whole and causal.ahead + self.shape.rows + self.shape.keys <= parts.keys
+
+    def _visible(self, flags: Buffer) -> str:
+        """The tile at which what the mask shows to any row of the block ends."""
+        em, b, causal = self.em, self.b, self.parts.causal
+        assert causal is not None
+        first = self.row(em.clamped(self.first, self.space.rows)[0])[row_name(causal.row)]
+        # The last row sees the keys up to first + rows - 1 + ahead.
+        past = em.index(first + (self.shape.rows + causal.ahead + self.shape.keys - 1))
+        end = b.op(f"arith.divui {past}, {b.index(self.shape.keys)} : index")
+        end = b.op(f"arith.minui {end}, {b.index(self.tiles)} : index")
+        place = f"{flags.name}[{em.index(self.group_index)}]"
+        finite = b.op(f"arith.trunci {b.load(f'memref.load {place} : {flags.memref}')} : i32 to i1")
+        return b.op(f"arith.select {finite}, {end}, {b.index(self.tiles)} : index")
+
+    def _hidden_are_zero(self, states: Sequence[RowState]) -> str:
+        """Whether weights of hidden keys are 0 in all rows of this thread."""
+        b, causal = self.b, self.parts.causal
+        assert causal is not None
+        hidden, limit = self.number(causal.fill), self.number(EXP_IS_ZERO[self.kind.name])
+        flag: str | None = None
+        for state in states:
+            gap = self.binary("subf", hidden, state.peak)
+            low = b.op(f"arith.cmpf olt, {gap}, {limit} : {self.scalar}")
+            flag = low if flag is None else b.op(f"arith.andi {flag}, {low} : i1")
+        assert flag is not None
+        return flag
+
+
+def _values_scan(like: AttentionTiles, flags: Buffer, buffers: Sequence[Buffer]) -> Stage:
+    """A block for each set of values says whether all of them are finite."""
+    parts, space = like.parts, RowSpace.of(like.parts)
+    thread = AttentionThread(like.region, parts, like.online, SCAN_THREADS)
+    em, b = thread.em, thread.b
+    group = em.name_index(b.as_index(b.block_number(space.groups)), space.groups)
+    thread.enter(group)
+    lanes = 16 // parts.value.tensor.type.memory_bytes
+    while parts.width % lanes:
+        lanes //= 2
+    runs = parts.width // lanes
+    total = parts.keys * runs
+    bounds = b.as_index(b.thread()), b.index(total), b.index(SCAN_THREADS)
+    with b.loop(*bounds, [(b.constant(True, "i1"), "i1")]) as loop:
+        key, run = em.divmod(em.variable(loop.iv, total), runs)
+        where = {**thread.any_row(), KEY: key}
+        flag = loop.carried[0]
+        for name in thread.run_of(parts.value, where, WIDTH, run * lanes, lanes):
+            size = b.op(f"math.absf {name} : {thread.scalar}")
+            low = b.op(f"arith.cmpf olt, {size}, {thread.number(float('inf'))} : {thread.scalar}")
+            flag = b.op(f"arith.andi {flag}, {low} : i1")
+        loop.yielded = [flag]
+    finite = thread.all_of_block(loop.results[0])
+    word = b.op(f"arith.extui {finite} : i1 to i32")
+    first = b.op(f"arith.cmpi eq, {b.as_index(b.thread())}, {b.index(0)} : index")
+    with b.when(first):
+        place = f"{flags.name}[{em.index(group)}]"
+        b.effect(f"memref.store {word}, {place} : {flags.memref}")
+    return stage(b, buffers, [flags], space.groups * SCAN_THREADS, SCAN_THREADS)
