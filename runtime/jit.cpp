@@ -9,6 +9,7 @@
 #include "llvm-c/Core.h"
 #include "llvm-c/Error.h"
 #include "llvm-c/ErrorHandling.h"
+#include "llvm-c/IRReader.h"
 #include "llvm-c/LLJIT.h"
 #include "llvm-c/Orc.h"
 #include "llvm-c/Target.h"
@@ -306,7 +307,10 @@ std::string hostFeatures() {
   return features;
 }
 
-std::string compile(MlirOperation module, const CompileOptions &options, Output output) {
+namespace {
+
+/// Compiles the module that `make(context, errors)` gives, for the machine of the options.
+template <typename Make> std::string compileMade(const CompileOptions &options, Output output, Make make) {
   if (options.codegenLevel < 0 || options.codegenLevel > 3)
     throw JitError("codegen_level must be 0..3, found " + std::to_string(options.codegenLevel));
   initializeTargets();
@@ -314,16 +318,11 @@ std::string compile(MlirOperation module, const CompileOptions &options, Output 
   const std::string triple = options.triple == "host" ? hostTriple() : options.triple;
   LentTargetMachine machine(options, triple);
 
-  DiagnosticCollector diagnostics(mlirOperationGetContext(module));
-  if (options.verify && !mlirOperationVerify(module))
-    throw JitError("the module is not valid:\n" + diagnostics.text);
   std::string errors;
   Handle<LLVMContextRef, LLVMContextDispose> context(LLVMContextCreate());
   LLVMContextSetDiscardValueNames(context, output != Output::LlvmIr);
   LLVMContextSetDiagnosticHandler(context, onLlvmDiagnostic, &errors);
-  Handle<LLVMModuleRef, LLVMDisposeModule> llvmModule(mlirTranslateModuleToLLVMIR(module, context));
-  if (!llvmModule)
-    throw JitError("cannot translate the module to LLVM IR:\n" + diagnostics.text);
+  Handle<LLVMModuleRef, LLVMDisposeModule> llvmModule(make(context));
 
   LLVMSetTarget(llvmModule, triple.c_str());
   Handle<LLVMTargetDataRef, LLVMDisposeTargetData> layout(LLVMCreateTargetDataLayout(machine));
@@ -334,7 +333,7 @@ std::string compile(MlirOperation module, const CompileOptions &options, Output 
     const bool broken = LLVMVerifyModule(llvmModule, LLVMReturnStatusAction, &message);
     const std::string text = takeMessage(message);
     if (broken)
-      throw JitError("the translated LLVM module is not valid:\n" + text);
+      throw JitError("the LLVM module is not valid:\n" + text);
   }
 
   if (!options.passes.empty()) {
@@ -354,6 +353,32 @@ std::string compile(MlirOperation module, const CompileOptions &options, Output 
   if (!errors.empty())
     throw JitError("code generation failed: " + errors);
   return std::string(LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+}
+
+} // namespace
+
+std::string compile(MlirOperation module, const CompileOptions &options, Output output) {
+  DiagnosticCollector diagnostics(mlirOperationGetContext(module));
+  return compileMade(options, output, [&](LLVMContextRef context) {
+    if (options.verify && !mlirOperationVerify(module))
+      throw JitError("the module is not valid:\n" + diagnostics.text);
+    LLVMModuleRef made = mlirTranslateModuleToLLVMIR(module, context);
+    if (!made)
+      throw JitError("cannot translate the module to LLVM IR:\n" + diagnostics.text);
+    return made;
+  });
+}
+
+std::string compileLlvm(std::string_view code, const CompileOptions &options, Output output) {
+  return compileMade(options, output, [&](LLVMContextRef context) {
+    LLVMContextSetDiscardValueNames(context, false); // text names values
+    LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(code.data(), code.size(), "llvm");
+    LLVMModuleRef made = nullptr;
+    char *message = nullptr;
+    if (LLVMParseIRInContext(context, buffer, &made, &message)) // takes the buffer
+      throw JitError("cannot read the LLVM module: " + takeMessage(message));
+    return made;
+  });
 }
 
 namespace {
@@ -382,9 +407,23 @@ void releaseDylib(Jit &jit, LLVMOrcJITDylibRef dylib) {
 
 } // namespace
 
-Library::Library(const std::vector<std::string_view> &objects) : dylib(acquireDylib(theJit())) {
+Library::Library(const std::vector<std::string_view> &objects,
+                 const std::vector<std::pair<std::string, uint64_t>> &symbols)
+    : dylib(acquireDylib(theJit())) {
   Jit &jit = theJit();
   try {
+    std::vector<LLVMOrcCSymbolMapPair> pairs;
+    for (const auto &[name, address] : symbols) {
+      LLVMOrcCSymbolMapPair pair;
+      pair.Name = LLVMOrcLLJITMangleAndIntern(jit.lljit, name.c_str());
+      pair.Sym.Address = address;
+      pair.Sym.Flags.GenericFlags = LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable;
+      pair.Sym.Flags.TargetFlags = 0;
+      pairs.push_back(pair);
+    }
+    if (!pairs.empty())
+      throwIfError(LLVMOrcJITDylibDefine(dylib, LLVMOrcAbsoluteSymbols(pairs.data(), pairs.size())),
+                   "cannot define symbols");
     for (std::string_view object : objects) {
       LLVMMemoryBufferRef buffer =
           LLVMCreateMemoryBufferWithMemoryRangeCopy(object.data(), object.size(), "hlo.object");

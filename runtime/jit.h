@@ -37,14 +37,19 @@ struct CompileOptions {
 /// Translates a module of the llvm dialect and returns the object file, the assembly text or the LLVM IR text.
 std::string compile(MlirOperation module, const CompileOptions &options, Output output);
 
+/// Compiles a module of LLVM IR, text or bitcode, likewise; its own target and data layout are not kept.
+std::string compileLlvm(std::string_view code, const CompileOptions &options, Output output);
+
 std::string hostTriple();
 std::string hostCpu();
 std::string hostFeatures();
 
-/// Object files linked into this process, with the runtime's C functions, libm and the process's symbols in sight.
+/// Object files linked into this process, with the runtime's C functions, libm and the process's symbols in sight, and
+/// ahead of those the symbols that are given with them.
 class Library {
 public:
-  explicit Library(const std::vector<std::string_view> &objects);
+  explicit Library(const std::vector<std::string_view> &objects,
+                   const std::vector<std::pair<std::string, uint64_t>> &symbols = {});
   ~Library();
   Library(const Library &) = delete;
   Library &operator=(const Library &) = delete;

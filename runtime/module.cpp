@@ -12,6 +12,7 @@
 #include "mlir-c/RegisterEverything.h"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -81,6 +82,21 @@ void defineJit(nb::module_ &module) {
   defineCompiler<Output::Object>(module, "compile_to_object", "Object file of a module of the llvm dialect.");
   defineCompiler<Output::Assembly>(module, "compile_to_assembly", "Assembly text of a module of the llvm dialect.");
   defineCompiler<Output::LlvmIr>(module, "compile_to_llvm_ir", "LLVM IR text of a module of the llvm dialect.");
+  module.def(
+      "compile_llvm",
+      [](nb::bytes code, const std::string &passes, int codegenLevel, bool asText) {
+        CompileOptions options;
+        options.passes = passes;
+        options.codegenLevel = codegenLevel;
+        std::string made;
+        {
+          nb::gil_scoped_release release;
+          made = compileLlvm({code.c_str(), code.size()}, options, asText ? Output::LlvmIr : Output::Object);
+        }
+        return nb::bytes(made.data(), made.size());
+      },
+      nb::arg("code"), nb::arg("passes") = "", nb::arg("codegen_level") = 2, nb::arg("as_text") = false,
+      "Object file, or LLVM IR text after the passes, of LLVM IR in text or bitcode, for this machine.");
   module.def("host_triple", &hostTriple);
   module.def("host_cpu", &hostCpu);
   module.def("host_features", &hostFeatures);
@@ -88,13 +104,13 @@ void defineJit(nb::module_ &module) {
   nb::class_<Library>(module, "Library", "Object files linked into this process; frees their code when it dies.")
       .def(
           "__init__",
-          [](Library *self, const std::vector<nb::bytes> &objects) {
+          [](Library *self, const std::vector<nb::bytes> &objects, const std::map<std::string, uint64_t> &symbols) {
             std::vector<std::string_view> views;
             for (const nb::bytes &object : objects)
               views.emplace_back(object.c_str(), object.size());
-            new (self) Library(views);
+            new (self) Library(views, {symbols.begin(), symbols.end()});
           },
-          nb::arg("objects"))
+          nb::arg("objects"), nb::arg("symbols") = std::map<std::string, uint64_t>())
       .def("lookup", &Library::lookup, nb::arg("name"), nb::call_guard<nb::gil_scoped_release>(),
            "Address of a symbol; JitError if it, or one the library needs, cannot be resolved.");
 }

@@ -11,6 +11,7 @@ from typing import Any
 from hlo import __version__, knobs
 from hlo.driver.command_line import UsageError, run_tool
 from hlo.driver.comparison import Tolerance
+from hlo.driver.preconditions import EMULATORS
 from hlo.driver.run_program import RunOptions, run_command
 
 _EPILOG = """\
@@ -59,6 +60,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SCHEDULE",
         help="run a program for a GPU on the emulated device, which finds memory errors and races; "
         "blocks and warps run in order (0, the default), backwards (1) or at random (others)",
+    )
+    add(
+        "--emulator",
+        choices=EMULATORS,
+        default="ptx",
+        help="the emulated device: the interpreter of PTX (default), or the LLVM code that PTX is "
+        "made from, as machine code with a fiber a thread: much faster, without a search for races",
     )
     add(
         "--cache",
@@ -157,7 +165,7 @@ def _options(args: argparse.Namespace) -> RunOptions:
 def _compile_options(args: argparse.Namespace) -> dict[str, Any]:
     options = dict(_compile_option(text) for text in args.option)
     if args.emulate is not None:
-        options |= {"emulate": True, "schedule": args.emulate}
+        options |= {"emulate": True, "emulator": args.emulator, "schedule": args.emulate}
     return options
 
 

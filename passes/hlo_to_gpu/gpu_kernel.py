@@ -13,6 +13,7 @@ from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 LARGEST_GRID = (1 << 31) - 1
 LARGEST_BLOCK = 1024
 LARGEST_STATIC_SHARED = 48 * 1024
+LARGEST_ACCESS = 16  # bytes
 
 
 @dataclass(frozen=True)
@@ -65,13 +66,21 @@ def stage(
             f"a kernel needs {builder.shared_bytes} bytes of shared memory; a block has "
             f"{LARGEST_STATIC_SHARED}: use smaller tiles"
         )
-    arguments = ", ".join(f"{b.name}: {b.memref} {{llvm.align = 16 : i64}}" for b in buffers)
+    arguments = ", ".join(
+        f"{b.name}: {b.memref} {{llvm.align = {_alignment(b)} : i64}}" for b in buffers
+    )
     text = (
         "".join(f"{line}\n" for line in builder.shared_globals)
         + f"func.func @NAME({arguments}) {{\n{builder.text()}\n  return\n}}\n"
     )
     positions = tuple(i for i, buffer in enumerate(buffers) if buffer in written)
     return Stage(text, grid, block, positions, builder.shared_bytes, resident)
+
+
+def _alignment(buffer: Buffer) -> int:
+    """Bytes that every buffer like this is aligned to; small ones are placed close together."""
+    size = max(buffer.elements * max(buffer.type.bits, 8) // 8, 1)
+    return min(LARGEST_ACCESS, 1 << (size.bit_length() - 1))
 
 
 def gpu_kernel(

@@ -109,6 +109,12 @@ def lower_to_ptx(
     return GpuModule(name, tuple(stages_of(kernels)), llvm, ptx, code)
 
 
+def lower_to_bitcode(name: str, kernels: Mapping[str, GpuKernel], target: GpuTarget) -> bytes:
+    """The optimised LLVM bitcode that the PTX of kernels is made from."""
+    context = ir.make_gpu_context()
+    return _serialized(lower_to_llvm(name, kernels, target, context), context, "llvm")
+
+
 def _serialized(llvm: str, context: ir.Context, form: str) -> bytes:
     module = ir.parse_module(llvm, context)
     with context:

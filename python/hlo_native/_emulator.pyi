@@ -47,3 +47,15 @@ def launch(
     races: bool,
     instruction_limit: int,
 ) -> int: ...
+def fiber_symbols() -> dict[str, int]: ...
+def launch_fibers(
+    entry: int,
+    operations: Sequence[tuple[str, Sequence[int], int, int, int, int]],
+    memory: Memory,
+    grid: Sequence[int],
+    block: Sequence[int],
+    arguments: Sequence[int],
+    shared: Sequence[tuple[int, int]],
+    ranges: Sequence[tuple[int, int, bool]],
+    schedule: int,
+) -> int: ...

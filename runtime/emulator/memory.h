@@ -119,6 +119,8 @@ public:
   char *sharedWithoutNote(uint64_t address, uint32_t bytes);
   void setPending(uint64_t sharedAddress, uint32_t bytes, bool pending);
   bool races() const { return races_; }
+  /// What the current launch may access, in order, without overlaps.
+  const std::vector<Range> &ranges() const { return ranges_; }
 
 private:
   [[noreturn]] void outOfBounds(uint64_t address, uint32_t bytes, Access access) const;

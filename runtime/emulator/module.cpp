@@ -1,5 +1,6 @@
 // The Python module `hlo_native._emulator`: machine.h for hlo.gpu, which decodes programs and checks preconditions.
 
+#include "fibers.h"
 #include "machine.h"
 
 #include <nanobind/nanobind.h>
@@ -83,10 +84,51 @@ Program *makeProgram(const std::vector<std::string> &names, Table<int32_t, 2> in
   return made.release();
 }
 
+/// (handler or empty, widths, first result, results, members, flags) of an operation of fibers.
+using OperationRow = std::tuple<std::string, std::vector<int>, int, int, int, uint32_t>;
+
+std::vector<WarpOperation> operationsOf(const std::vector<OperationRow> &rows) {
+  std::vector<WarpOperation> made;
+  for (const auto &[name, widths, firstResult, results, members, flags] : rows) {
+    auto found = handlers().find(name);
+    if (!name.empty() && found == handlers().end())
+      throw std::invalid_argument("no handler " + name);
+    if (widths.size() > MostFiberOperands)
+      throw std::invalid_argument("too many operands of " + name);
+    made.push_back({name.empty() ? nullptr : found->second, widths, firstResult, results, members, flags});
+  }
+  return made;
+}
+
+void defineFibers(nb::module_ &module) {
+  module.def("fiber_symbols", [] {
+    nb::dict result;
+    for (const auto &[name, address] : fiberSymbols())
+      result[name] = reinterpret_cast<uint64_t>(address);
+    return result;
+  });
+  module.def(
+      "launch_fibers",
+      [](uint64_t entry, const std::vector<OperationRow> &operations, Memory &memory, std::array<uint32_t, 3> grid,
+         std::array<uint32_t, 3> block, const std::vector<uint64_t> &arguments,
+         const std::vector<std::tuple<uint64_t, uint64_t>> &shared,
+         const std::vector<std::tuple<uint64_t, uint64_t, bool>> &ranges, uint64_t schedule) {
+        FiberLaunch launch{entry, arguments, {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, {}, schedule};
+        for (auto [address, bytes] : shared)
+          launch.shared.push_back({address, bytes});
+        const std::vector<WarpOperation> known = operationsOf(operations);
+        nb::gil_scoped_release released;
+        memory.restrict(ranges);
+        return launchFibers(launch, known, memory);
+      },
+      nb::arg("entry"), nb::arg("operations"), nb::arg("memory"), nb::arg("grid"), nb::arg("block"),
+      nb::arg("arguments"), nb::arg("shared"), nb::arg("ranges"), nb::arg("schedule"));
+}
+
 } // namespace
 
 NB_MODULE(_emulator, module) {
-  module.doc() = "An interpreter of decoded PTX.";
+  module.doc() = "GPUs that the processor plays: an interpreter of decoded PTX, and fibers for machine code.";
 
   // Faults carry (kind, line, block, thread, message), for hlo.gpu to name the kernel and the text of the line.
   static nb::object faultType = nb::exception<Fault>(module, "Fault");
@@ -129,6 +171,7 @@ NB_MODULE(_emulator, module) {
         std::memmove(memory.at(to, bytes), memory.at(from, bytes), bytes);
       });
 
+  defineFibers(module);
   module.def(
       "launch",
       [](const Program &program, Memory &memory, std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,

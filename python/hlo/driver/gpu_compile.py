@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -24,6 +25,7 @@ from hlo.driver.program_text import name_of
 from hlo.driver.statistics import ProgramStatistics
 from hlo.gpu.cuda.program import CudaProgram
 from hlo.gpu.emulated_device import EmulatedModule
+from hlo.gpu.fiber_device import FiberModule
 from hlo.gpu.plan import LaunchPlan
 from hlo.gpu.plan_json import from_json, to_json
 from hlo.gpu.plan_program import PlanProgram
@@ -34,7 +36,13 @@ from hlo.passes.hlo_to_gpu.target import GpuTarget, gpu_target
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 from hlo.passes.host_to_plan.convert import PlanInputs, host_to_plan
-from hlo.passes.lower_to_ptx.modules import GpuModule, kernels_text, lower_to_llvm, lower_to_ptx
+from hlo.passes.lower_to_ptx.modules import (
+    GpuModule,
+    kernels_text,
+    lower_to_bitcode,
+    lower_to_llvm,
+    lower_to_ptx,
+)
 
 KERNELS_PER_MODULE = 16
 STAGES = (
@@ -61,7 +69,9 @@ class GpuCompiled(InspectedProgram):
     ) -> None:  # fmt: skip
         super().__init__(source, statistics, options, made)
         self.target = target
-        self._runner = PlanRunner(plan, emulate=options.emulate, schedule=options.schedule)
+        self._runner = PlanRunner(
+            plan, emulate=options.emulate, emulator=options.emulator, schedule=options.schedule
+        )
 
     def _emit(self, region: Region) -> Kernel:
         return emit_gpu_kernel(region)
@@ -112,6 +122,23 @@ class GpuCompiled(InspectedProgram):
             races: look for data races.
         """
         return self._runner.emulated(schedule, races=races)
+
+    def on_fibers(self, schedule: int = 0) -> PlanProgram[FiberModule]:
+        """The program on the device that `hlo.gpu.fiber_device` describes."""
+        return PlanRunner(self._plan_with_bitcode).on_fibers(schedule)
+
+    @cached_property
+    def _plan_with_bitcode(self) -> LaunchPlan:
+        """The plan with the LLVM code of its PTX, which is made here if it was not asked for."""
+        modules = self.plan.modules
+        if all(module.bitcode is not None for module in modules.values()):
+            return self.plan
+        parts = module_parts(self.kernels)
+        made = {
+            name: replace(module, bitcode=lower_to_bitcode(name, parts[name], self.target))
+            for name, module in modules.items()
+        }
+        return replace(self.plan, modules=made)
 
     def as_text(self, stage: str = "plan") -> str:
         """The program after a stage: `plan`, `gpu`, `llvm`, `ptx`, or a phase up to `placed`.
@@ -176,7 +203,8 @@ def _made(
     with watch.stage("ptx"):
         kernels = cast(Mapping[str, GpuKernel], made.host.kernels)
         modules: list[GpuModule] = [
-            lower_to_ptx(name, part, chip) for name, part in module_parts(kernels).items()
+            lower_to_ptx(name, part, chip, bitcode=chosen.emulator == "fibers")
+            for name, part in module_parts(kernels).items()
         ]
     name = name_of(source.module)
     with watch.stage("plan"):

@@ -52,7 +52,10 @@ class Options:
             listed in docs/simplification.md under "Fast arithmetic".
         vendor: compute matrix products by the vendor's library where it is faster.
         emulate: run a program for a GPU on the emulated device, which finds errors and races.
-        schedule: of the emulated device: 0 in order, 1 backwards, others at random.
+        emulator: which emulated device: `ptx`, the interpreter of PTX, with every check; `fibers`,
+            machine code of the LLVM code that PTX is made from, much faster.
+        schedule: of the emulated device: 0 in order, 1 backwards, others at random; `fibers` has
+            two more orders, see `hlo.gpu.fiber_device`.
     """
 
     donate: tuple[int, ...] = ()
@@ -64,6 +67,7 @@ class Options:
     fast: bool = False
     vendor: bool = True
     emulate: bool = False
+    emulator: str = "ptx"
     schedule: int = 0
 
 

@@ -9,6 +9,7 @@ from hlo.driver.statistics import ProgramStatistics
 from hlo.gpu.cuda.device import CudaDevice
 from hlo.gpu.cuda.program import CudaProgram
 from hlo.gpu.emulated_device import EmulatedDevice, EmulatedModule
+from hlo.gpu.fiber_device import FiberDevice, FiberModule
 from hlo.gpu.plan import LaunchPlan
 from hlo.gpu.plan_program import PlanProgram
 from hlo.gpu.run_plan import bytes_of
@@ -19,12 +20,16 @@ class PlanRunner:
 
     Args:
         emulate: run on the emulated device, which finds errors and races.
+        emulator: the emulated device, `ptx` or `fibers`.
         schedule: of the emulated device: 0 in order, 1 backwards, others at random.
     """
 
-    def __init__(self, plan: LaunchPlan, *, emulate: bool = False, schedule: int = 0) -> None:
+    def __init__(
+        self, plan: LaunchPlan, *, emulate: bool = False, emulator: str = "ptx", schedule: int = 0
+    ) -> None:
         self.plan = plan
         self._emulate = emulate
+        self._emulator = emulator
         self._schedule = schedule
 
     def __call__(self, *arguments: object) -> tuple[Any, ...]:
@@ -39,8 +44,12 @@ class PlanRunner:
         return self._program(*arguments)
 
     @cached_property
-    def _program(self) -> CudaProgram | PlanProgram[EmulatedModule]:
-        return self.emulated(self._schedule) if self._emulate else self.on_device()
+    def _program(self) -> CudaProgram | PlanProgram[EmulatedModule] | PlanProgram[FiberModule]:
+        if not self._emulate:
+            return self.on_device()
+        if self._emulator == "fibers":
+            return self.on_fibers(self._schedule)
+        return self.emulated(self._schedule)
 
     def on_device(self, number: int = 0) -> CudaProgram:
         """The plan on a GPU of this machine.
@@ -59,6 +68,10 @@ class PlanRunner:
             races: look for data races.
         """
         return PlanProgram(self.plan, EmulatedDevice(schedule, races=races))
+
+    def on_fibers(self, schedule: int = 0) -> PlanProgram[FiberModule]:
+        """The plan on the device of `hlo.gpu.fiber_device`; its modules need bitcode."""
+        return PlanProgram(self.plan, FiberDevice(schedule))
 
     @property
     def statistics(self) -> ProgramStatistics:

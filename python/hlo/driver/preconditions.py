@@ -14,6 +14,7 @@ from hlo.passes.hlo_to_host.program import entry_of
 
 _MOST_BYTES = 2**63 - 1
 _FLAGS = ("reuse", "verify", "optimize", "fast", "vendor", "emulate")
+EMULATORS = ("ptx", "fibers")
 _Type = tuple[tuple[int, ...], str]
 
 
@@ -34,6 +35,10 @@ def check_options(options: Mapping[str, Any]) -> None:
     if "schedule" in options and _index(options["schedule"]) is None:
         raise CompileError(
             f"option schedule: expected a number from 0, found {options['schedule']!r}"
+        )
+    if options.get("emulator", "ptx") not in EMULATORS:
+        raise CompileError(
+            f"option emulator: expected {' or '.join(EMULATORS)}, found {options['emulator']!r}"
         )
     if "max_bytes" in options and _index(options["max_bytes"]) is None:
         raise CompileError(

@@ -180,7 +180,7 @@ def run_launch_plan(name: str, data: bytes, options: RunOptions) -> RunReport:
 
     start = time.perf_counter()
     plan = from_json(data.decode("utf-8", "replace"))
-    known = {"emulate", "schedule"}
+    known = {"emulate", "emulator", "schedule"}
     if options.check:
         raise CompileError("--check: a launch plan holds no program to compare with")
     if options.target not in ("cpu", f"nvptx:{plan.target}"):

@@ -153,6 +153,30 @@ def compile_to_llvm_ir(module: object, options: CodegenOptions | None = None) ->
         raise CompileError(str(error)) from None
 
 
+def llvm_text(bitcode: bytes) -> str:
+    """LLVM bitcode as text, with the data layout of this machine.
+
+    Raises:
+        CompileError: it is no bitcode.
+    """
+    try:
+        return _runtime.compile_llvm(bitcode, as_text=True).decode()
+    except _runtime.JitError as error:
+        raise CompileError(str(error)) from None
+
+
+def compile_llvm_text(text: str, passes: str = "") -> bytes:
+    """Object file of LLVM IR for this machine; `passes` as in `CodegenOptions`.
+
+    Raises:
+        CompileError: LLVM cannot read or compile the text.
+    """
+    try:
+        return _runtime.compile_llvm(text.encode(), passes)
+    except _runtime.JitError as error:
+        raise CompileError(str(error)) from None
+
+
 def load(
     objects: Sequence[bytes],
     signature: Signature,

@@ -16,11 +16,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from hlo.diagnostics import CompileError, ExecutionError
-from hlo.gpu.device import Bytes, DeviceBuffer
+from hlo.gpu.device import DeviceBuffer
+from hlo.gpu.host_memory import HostMemory
 from hlo.gpu.plan import Dimensions, KernelModule
 from hlo.gpu.ptx.decode import DecodedKernel, decode
 from hlo.gpu.ptx.parser import parse
@@ -73,7 +75,7 @@ class EmulatedModule:
         return self.kernels[name]
 
 
-class EmulatedDevice:
+class EmulatedDevice(HostMemory):
     """See the module. Not for several threads at once.
 
     Args:
@@ -86,39 +88,11 @@ class EmulatedDevice:
     def __init__(
         self, seed: int = 0, *, races: bool = True, instruction_limit: int = 1 << 36
     ) -> None:
+        super().__init__()
         self.seed = seed
         self.races = races
         self.instruction_limit = instruction_limit
         self.instructions = 0
-        self._memory = _emulator.Memory()
-
-    @property
-    def allocated_bytes(self) -> int:
-        """What is allocated now."""
-        return self._memory.allocated_bytes
-
-    def allocate(self, size: int, name: str = "memory") -> int:
-        return self._memory.allocate(size, name)
-
-    def adopt(self, address: int, size: int, name: str) -> None:
-        """Makes memory of the host known as device memory; the caller keeps it alive."""
-        self._memory.adopt(address, size, name)
-
-    def release(self, address: int) -> None:
-        self._memory.release(address)
-
-    def write(self, address: int, data: Bytes) -> None:
-        self._memory.write(address, data)
-
-    def read(self, address: int, data: Bytes) -> None:
-        self._memory.read(address, data)
-
-    def copy(self, destination: int, source: int, size: int) -> None:
-        self._memory.copy(destination, source, size)
-
-    def fill(self, address: int, size: int, pattern: int, pattern_bytes: int) -> None:
-        one = np.frombuffer(pattern.to_bytes(pattern_bytes, "little"), np.uint8)
-        self._memory.write(address, np.tile(one, size // pattern_bytes))
 
     def load(self, module: KernelModule) -> EmulatedModule:
         return self.load_ptx(module.ptx)
@@ -187,8 +161,21 @@ class EmulatedDevice:
             ) from None
 
 
+class LaunchLimits(Protocol):
+    """What is known of a kernel before it is launched."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def required_block(self) -> tuple[int, ...] | None: ...
+    @property
+    def maximum_block(self) -> tuple[int, ...] | None: ...
+    @property
+    def shared_bytes(self) -> int: ...
+
+
 def check_launch(
-    kernel: DecodedKernel, grid: Dimensions, block: Dimensions, shared_bytes: int
+    kernel: LaunchLimits, grid: Dimensions, block: Dimensions, shared_bytes: int
 ) -> None:
     """Checks a launch against the limits of all chips.
 

@@ -7,8 +7,8 @@ memory, so a plan depends neither on a device nor on a process; `hlo.gpu.plan_js
 
 The kernel ABI: a kernel `NAME` of a module is a `.entry NAME` whose parameters are one 64-bit
 device pointer for each buffer, in the order of `Launch.arguments`, and nothing else. A pointer is
-aligned to `ALIGNMENT` bytes if its slice's offset is; arena offsets, arguments, results and
-constants are.
+aligned to `ALIGNMENT` bytes if its slice's offset is; arguments, results, constants and slices of
+the arena of at least that size are, smaller ones to the least power of two not below their size.
 """
 
 from __future__ import annotations
