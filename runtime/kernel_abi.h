@@ -55,6 +55,9 @@ void hlo_rt_set_error(const HloRuntime *runtime, const char *message);
 /* Threads this call may use, at least 1. */
 int32_t hlo_rt_threads(const HloRuntime *runtime);
 
+/* Nanoseconds of a clock that never goes back. */
+int64_t hlo_rt_now(void);
+
 /* Runs kernel over [0, n), split in pieces of at least `grain` units, and returns when all is done. Runs it as one
  * piece on the calling thread if n <= grain, the call has one thread, or the pool is in use (also by an enclosing
  * call). */

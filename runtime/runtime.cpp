@@ -3,6 +3,7 @@
 #include "allocator.h"
 #include "thread_pool.h"
 
+#include <chrono>
 #include <cstring>
 
 namespace hlo::runtime {
@@ -24,6 +25,11 @@ void hlo_rt_set_error(const HloRuntime *runtime, const char *message) {
 }
 
 int32_t hlo_rt_threads(const HloRuntime *runtime) { return runtime->threads; }
+
+int64_t hlo_rt_now() {
+  using namespace std::chrono;
+  return duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
+}
 
 void hlo_rt_parallel_for(const HloRuntime *runtime, HloKernelFn kernel, void **args, int64_t n, int64_t grain) {
   parallelFor(runtime->threads, kernel, args, n, grain);

@@ -89,6 +89,7 @@ std::vector<std::pair<const char *, void *>> makeSymbols() {
 #define HLO_SYMBOL(NAME) symbols.emplace_back(#NAME, address(&NAME))
   HLO_SYMBOL(hlo_rt_set_error);
   HLO_SYMBOL(hlo_rt_threads);
+  HLO_SYMBOL(hlo_rt_now);
   HLO_SYMBOL(hlo_rt_parallel_for);
   HLO_SYMBOL(hlo_rt_alloc);
   HLO_SYMBOL(hlo_rt_free);

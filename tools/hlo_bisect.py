@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from hlo import __version__
+from hlo.driver.arguments import entry_types
 from hlo.driver.bisect_passes import CODE_GENERATION, Culprit, bisect_passes
 from hlo.driver.command_line import read_input, run_tool, write_output
 from hlo.driver.comparison import Tolerance, compare_all
@@ -43,7 +44,7 @@ def _run(args: argparse.Namespace) -> int:
     choice = RunOptions(
         program=args.program, argument_file=args.args, literals=tuple(args.arg), seed=args.seed
     )
-    arguments = arguments_of(module, choice)
+    arguments = arguments_of(entry_types(module), module.context, choice)
     own = not args.pass_pipeline
     pipeline = passes_to(Phase.FUSED) if own else parse_pipeline(args.pass_pipeline)
     tolerance = Tolerance(args.rtol, args.atol)

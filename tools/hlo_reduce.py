@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hlo import __version__
 from hlo.diagnostics import CompileError
+from hlo.driver.arguments import entry_types
 from hlo.driver.command_line import UsageError, read_input, run_tool
 from hlo.driver.failing_command import (
     FailingCommand,
@@ -51,7 +52,7 @@ def _run(args: argparse.Namespace) -> int:
     choice = RunOptions(
         program=args.program, argument_file=args.args, literals=tuple(args.arg), seed=args.seed
     )
-    arguments = arguments_of(module, choice)
+    arguments = arguments_of(entry_types(module), module.context, choice)
     words = (
         parsed_command(args.command) if args.command else default_command(args.check, args.option)
     )

@@ -20,6 +20,7 @@ examples:
   hlo-run model.mlir --args=inputs.npz --check=jax --time=20 --json
   hlo-run model.mlir --spec=model.json --check=reference
   hlo-run model.mlir --seed=0 --time=100
+  hlo-run model.mlir --seed=0 --profile
   hlo-run model.mlir --seed=0 --target=nvptx:sm_80 --emulate --check=reference
 
 The program is hlo or StableHLO, text or bytecode; its entry is @main. Integers must match exactly;
@@ -125,6 +126,15 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--time", type=int, default=0, metavar="N", help="time N runs, in alternation with the peer"
     )
+    check.add_argument(
+        "--profile",
+        nargs="?",
+        type=int,
+        default=0,
+        const=20,
+        metavar="N",
+        help="print where the time goes, kernel by kernel, over N runs (20 by default)",
+    )
 
     report = parser.add_argument_group("report")
     report.add_argument("--json", action="store_true", help="print one JSON object instead of text")
@@ -144,6 +154,8 @@ def _parser() -> argparse.ArgumentParser:
 def _options(args: argparse.Namespace) -> RunOptions:
     if args.time < 0:
         raise UsageError(f"--time: expected a number of runs, found {args.time}")
+    if args.profile < 0:
+        raise UsageError(f"--profile: expected a number of runs, found {args.profile}")
     return RunOptions(
         program=args.program,
         target=args.target,
@@ -156,6 +168,7 @@ def _options(args: argparse.Namespace) -> RunOptions:
         strict=args.strict,
         tolerance=Tolerance(args.rtol, args.atol),
         repetitions=args.time,
+        profiled_runs=args.profile,
         json=args.json,
         output=args.output,
         compile_options=_compile_options(args),

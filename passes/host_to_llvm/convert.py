@@ -20,11 +20,17 @@ ARGS, RESULTS, ARENA, RUNTIME, CONSTANTS = 8, 16, 24, 32, 40
 
 @dataclass(frozen=True)
 class Signature:
-    """How many arguments, results and constants @main takes, in that order."""
+    """How many arguments, results and constants @main takes, in that order.
+
+    Attributes:
+        timed: whether every kernel call and copy adds its nanoseconds, and one, to a pair of i64:
+            there is one constant more then, an array of a pair for each of them in program order.
+    """
 
     arguments: int
     results: int
     constants: int
+    timed: bool = False
 
 
 @dataclass
@@ -36,6 +42,8 @@ class _Writer:
     constants: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
     entry: list[str] = field(default_factory=list[str])
     parameters: list[str] = field(default_factory=list[str])  # pointers of the arguments of @main
+    timed: bool = False
+    steps: int = 0  # calls and copies so far
 
     def fresh(self) -> str:
         self.count += 1
@@ -64,7 +72,7 @@ def host_to_llvm(module: ir.Module, signature: Signature) -> str:
         ir.attributes.string(op, "sym_name"): op.operation for op in module.body.operations
     }
     main = functions.pop("main")
-    w = _Writer()
+    w = _Writer(timed=signature.timed)
     block = main.regions[0].blocks[0]
     _frame(w, block, signature)
     slots = max((_parameters(f) + 1 for f in functions.values()), default=1)
@@ -80,6 +88,8 @@ def host_to_llvm(module: ir.Module, signature: Signature) -> str:
         "  llvm.func @hlo_rt_parallel_for(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64)",
         *(f"  llvm.func @{name}__packed(!llvm.ptr, i64, i64)" for name in functions),
     ]
+    if signature.timed:
+        declarations.append("  llvm.func @hlo_rt_now() -> i64")
     body = [*w.entry, *w.lines, f"    return {zero} : i32"]
     return (
         "module {\n"
@@ -125,9 +135,40 @@ def _frame(w: _Writer, block: ir.Block, signature: Signature) -> None:
         w.entry.append(f"    {name} = llvm.load {name}_at : !llvm.ptr -> !llvm.ptr")
         w.names[argument] = name
         w.parameters.append(name)
+    if signature.timed:
+        w.entry.append(
+            f"    %times_at = llvm.getelementptr %constants[{signature.constants}] : "
+            "(!llvm.ptr) -> !llvm.ptr, !llvm.ptr"
+        )
+        w.entry.append("    %times = llvm.load %times_at : !llvm.ptr -> !llvm.ptr")
 
 
 Functions = dict[str, ir.Operation]
+Handler = Callable[["_Writer", ir.Operation, Functions], None]
+
+
+def _timed(handler: Handler) -> Handler:
+    """The handler, with the time between its begin and its end added up where that is wanted."""
+
+    def with_clock(w: _Writer, op: ir.Operation, functions: Functions) -> None:
+        if not w.timed:
+            handler(w, op, functions)
+            return
+        start = w.value("llvm.call @hlo_rt_now() : () -> i64")
+        handler(w, op, functions)
+        end = w.value("llvm.call @hlo_rt_now() : () -> i64")
+        _add_to(w, 2 * w.steps, w.value(f"llvm.sub {end}, {start} : i64"))
+        _add_to(w, 2 * w.steps + 1, w.constant(1, "i64"))
+        w.steps += 1
+
+    return with_clock
+
+
+def _add_to(w: _Writer, index: int, amount: str) -> None:
+    """Adds to one of the numbers behind %times."""
+    at = w.value(f"llvm.getelementptr %times[{index}] : (!llvm.ptr) -> !llvm.ptr, i64")
+    before = w.value(f"llvm.load {at} : !llvm.ptr -> i64")
+    w.line(f"llvm.store {w.value(f'llvm.add {before}, {amount} : i64')}, {at} : i64, !llvm.ptr")
 
 
 def _parameters(function: ir.Operation) -> int:
@@ -274,14 +315,14 @@ def _yield(w: _Writer, op: ir.Operation, _: Functions) -> None:
     w.line("scf.yield")
 
 
-_HANDLERS: dict[str, Callable[[_Writer, ir.Operation, Functions], None]] = {
+_HANDLERS: dict[str, Handler] = {
     "memref.alloc": _alloc,
-    "memref.copy": _copy,
+    "memref.copy": _timed(_copy),
     "memref.load": _load,
     "arith.constant": _constant,
     "arith.cmpi": _compare,
     "arith.index_cast": _index_cast,
-    "func.call": _call,
+    "func.call": _timed(_call),
     "scf.while": _while,
     "scf.if": _if,
     "scf.index_switch": _switch,

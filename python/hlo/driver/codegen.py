@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 
 from hlo import ir
 from hlo.driver.late_phases import signature_of
@@ -28,13 +29,14 @@ _OPTIONS = runtime.CodegenOptions(verify=False)
 _ONCE = runtime.CodegenOptions(passes="", level=0, verify=False)
 
 
-def objects_of(host: HostProgram, placed: ir.Module) -> list[bytes]:
+def objects_of(host: HostProgram, placed: ir.Module, timed: bool = False) -> list[bytes]:
     """Object files of the entry and of the kernels.
 
     Args:
         placed: the host program's module, with the offsets of its buffers.
+        timed: whether the entry measures its kernels; see `hlo.passes.host_to_llvm.Signature`.
     """
-    entry = host_to_llvm(placed, signature_of(host))
+    entry = host_to_llvm(placed, replace(signature_of(host), timed=timed))
     if sum(len(kernel.text) for kernel in host.kernels.values()) < MODULE_CHARACTERS // 2:
         together = program_text(entry, host.kernels)
         if together is not None:

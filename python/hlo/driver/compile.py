@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from hlo import knobs
-from hlo.diagnostics import CompileError, UnsupportedError
+from hlo.diagnostics import ArgumentError, CompileError, UnsupportedError
 from hlo.driver.cache.program_cache import open_cache
 from hlo.driver.cache.stored_program import StoredProgram
 from hlo.driver.cached_compilation import Compilation
@@ -19,6 +19,7 @@ from hlo.driver.inspected_program import InspectedProgram
 from hlo.driver.made_program import MadeProgram, Options, Stopwatch, make_program
 from hlo.driver.phases import Phase
 from hlo.driver.preconditions import check_options, depth_as_error
+from hlo.driver.profile import Profile, profile
 from hlo.driver.program_source import ProgramSource
 from hlo.driver.program_text import name_of
 from hlo.driver.statistics import ProgramStatistics
@@ -61,6 +62,22 @@ class Compiled(InspectedProgram):
     def name(self) -> str:
         """The program's name."""
         return self._executable.name
+
+    def profile(self, *arguments: object, runs: int = 20) -> Profile:
+        """Runs the program with a clock around each of its kernels.
+
+        Args:
+            arguments: as of a call; donated ones are copied for each run, and stay.
+            runs: how many runs the times are the mean of, at least 1.
+
+        Raises:
+            ArgumentError: a count, shape or dtype differs from the signature, or `runs` is not
+                positive.
+        """
+        if runs < 1:
+            raise ArgumentError(f"runs: expected at least 1, found {runs}")
+        costs = self.cost_analysis().kernels
+        return profile(self._made, costs, arguments, runs, self._options.threads, self.name)
 
 
 @overload

@@ -9,7 +9,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from hlo.driver.comparison import Comparison, Tolerance, compare_all
 from hlo.driver.peers import OwnRunner, Peer, Runner, make_peer, spreads
 from hlo.driver.statistics import ProgramStatistics
 from hlo.importers.program import load_program
+
+if TYPE_CHECKING:
+    from hlo.driver.profile import Profile
 
 _WARM_UP_RUNS = 2
 _SHOWN_ELEMENTS = 64
@@ -46,6 +49,7 @@ class RunOptions:
         checked_results: positions of the results to check; empty for all.
         strict: count ill-conditioned elements as mismatches (see `hlo.driver.comparison`).
         repetitions: timed runs of the program, and of the peer in alternation; 0 for none.
+        profiled_runs: runs with a clock around each kernel; 0 for none.
         compile_options: passed to `hlo.compile`.
     """
 
@@ -60,6 +64,7 @@ class RunOptions:
     strict: bool = False
     tolerance: Tolerance = dataclasses.field(default_factory=Tolerance)
     repetitions: int = 0
+    profiled_runs: int = 0
     json: bool = False
     output: Path | None = None
     compile_options: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -85,6 +90,7 @@ class RunReport:
     statistics: ProgramStatistics
     peer: PeerReport | None = None
     comparisons: tuple[Comparison, ...] = ()
+    profile: Profile | None = None
 
     @property
     def matches(self) -> bool:
@@ -108,6 +114,7 @@ class RunReport:
             "result_bytes": counts.result_bytes,
             "alias_bytes": counts.alias_bytes,
             "cache": counts.cache,
+            **({} if self.profile is None else {"profile": self.profile.to_dict()}),
         }
 
 
@@ -165,7 +172,20 @@ def run_program(
         statistics=compiled.statistics,
         peer=None if peer is None else PeerReport(peer.name, peer.compile_seconds, peer_ms),
         comparisons=comparisons,
+        profile=_profile(compiled, arguments, options.profiled_runs),
     )
+
+
+def _profile(
+    compiled: CompiledProgram, arguments: Sequence[np.ndarray], runs: int
+) -> Profile | None:
+    from hlo.driver.compile import Compiled
+
+    if not runs:
+        return None
+    if not isinstance(compiled, Compiled):
+        raise CompileError("--profile: only programs for the target 'cpu' have a profile")
+    return compiled.profile(*arguments, runs=runs)
 
 
 def run_launch_plan(name: str, data: bytes, options: RunOptions) -> RunReport:
@@ -246,6 +266,8 @@ def print_report(report: RunReport) -> None:
     if report.peer is not None:
         ran = "" if report.peer.run_ms is None else f", runs in {report.peer.run_ms:.3f} ms"
         print(f"{report.peer.name}: compiled in {report.peer.compile_s:.3f} s{ran}")
+    if report.profile is not None:
+        print(report.profile.as_text(), end="")
 
 
 def arguments_of(
