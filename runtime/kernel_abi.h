@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define HLO_ABI_VERSION 1u
+#define HLO_ABI_VERSION 2u
 
 typedef struct HloRuntime HloRuntime;
 
@@ -122,17 +122,14 @@ int32_t hlo_rt_sort(const HloRuntime *runtime, void *const *buffers, const int64
 
 /* The same, stable, for comparators that order by keys in turn. Parameters: k, outer, n, inner, number of keys, the k
  * element sizes, and for each key: operand index, order (HLO_SORT_...), descending (0 or 1). Float keys are IEEE-like
- * formats of 2, 4 or 8 bytes (f16, bf16, f32, f64); integer keys have 1, 2, 4 or 8 bytes. */
+ * formats of 2, 4 or 8 bytes (f16, bf16, f32, f64); integer keys have 1, 2, 4 or 8 bytes. An operand that is no key may
+ * be null: its elements are their positions along the line, integers of up to 8 bytes; a result that is null is not
+ * wanted. */
 int32_t hlo_rt_sort_keys(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters);
 
-/* The same where only the first elements of each sorted line are wanted; what the results hold behind them is not
- * defined. Parameters: how many are wanted, then those of hlo_rt_sort_keys. */
+/* The same where results hold the first elements of each sorted line alone, outer x first x inner, and are not their
+ * operands' memory. Parameters: first, then those of hlo_rt_sort_keys. */
 int32_t hlo_rt_sort_first(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters);
-
-/* The k largest of each row, in descending order, and where they were; equal ones by position; NaN is largest (floats
- * in the order TOTAL). Buffers: operand [outer, n], values [outer, k], i32 indices [outer, k]. Parameters: outer, n, k,
- * element size, order. */
-int32_t hlo_rt_top_k(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters);
 
 /* LAPACK, by the targets and meanings of the custom calls jaxlib registers: the function of `lapack_spotrf_ffi` is
  * `hlo_rt_lapack_spotrf_ffi`, with the signature HloLibraryFn; for letters s, d, c, z: potrf, trsm, getrf, geqrf,

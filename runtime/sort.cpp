@@ -101,9 +101,12 @@ template <typename U> void encodeMany(const char *array, int64_t count, const So
 // ---- The problem ---------------------------------------------------------------------------------------------------
 
 struct Operand {
-  const char *input;
-  char *output;
+  const char *input; // null: the elements are their positions along the line
+  char *output;      // null: not wanted
   int size;
+
+  const char *inputAt(int64_t element) const { return input ? input + element * size : nullptr; }
+  char *outputAt(int64_t element) const { return output ? output + element * size : nullptr; }
 };
 
 struct Problem {
@@ -114,7 +117,7 @@ struct Problem {
   HloCompareFn before = nullptr; // when sorting by a comparator
   int64_t group = 1;             // neighbouring strided lines taken together
   int lineThreads = 1;           // threads one line may use
-  int64_t first = -1;            // how many elements of each sorted line are wanted; all if negative
+  int64_t first = -1;            // how many elements of each sorted line results hold; all if negative
 
   int64_t wanted() const { return first < 0 || first > n ? n : first; }
 };
@@ -169,6 +172,16 @@ template <typename U> U element(const char *array, int64_t i) {
   U bits;
   std::memcpy(&bits, array + i * static_cast<int64_t>(sizeof(U)), sizeof bits);
   return bits;
+}
+
+/// What a line of positions becomes, in integers of `size` bytes.
+void storePositions(char *to, int size, const uint32_t *order, int64_t n) {
+  withUnsigned(size, [&](auto u) {
+    for (int64_t i = 0; i < n; ++i) {
+      const auto position = static_cast<decltype(u)>(order[i]);
+      std::memcpy(to + i * static_cast<int64_t>(sizeof position), &position, sizeof position);
+    }
+  });
 }
 
 /// Reorders `order` stably by one key.
@@ -307,7 +320,7 @@ template <typename U> bool sortElements(const Problem &p, const Line &line) {
 // ---- Lines ---------------------------------------------------------------------------------------------------------
 
 void sortLine(const Problem &p, const Line &line, Scratch &scratch, uint32_t *order) {
-  if (!p.before && p.operands.size() == 1 && p.keys.size() == 1 && p.wanted() == p.n) {
+  if (!p.before && p.operands.size() == 1 && p.keys.size() == 1 && p.wanted() == p.n && p.operands[0].output) {
     bool done = false;
     withUnsigned(p.operands[0].size, [&](auto u) { done = sortElements<decltype(u)>(p, line); });
     if (done)
@@ -320,6 +333,12 @@ void sortLine(const Problem &p, const Line &line, Scratch &scratch, uint32_t *or
   for (size_t o = 0; o < p.operands.size(); ++o) {
     const char *from = line.inputs[o];
     const int size = p.operands[o].size;
+    if (!line.outputs[o])
+      continue;
+    if (!from) {
+      storePositions(line.outputs[o], size, order, p.wanted());
+      continue;
+    }
     if (from == line.outputs[o]) { // in place: move from a copy
       char *copy = scratch.get<char>(p.n * size);
       std::memcpy(copy, from, static_cast<size_t>(p.n * size));
@@ -329,10 +348,10 @@ void sortLine(const Problem &p, const Line &line, Scratch &scratch, uint32_t *or
   }
 }
 
-// Moves `lines` neighbouring strided lines to or from contiguous memory.
+// Moves `count` elements of `lines` neighbouring strided lines to or from contiguous lines of n.
 template <bool toLines, typename T>
-void transposeLines(char *strided, char *contiguous, int64_t n, int64_t inner, int64_t lines) {
-  for (int64_t i = 0; i < n; ++i)
+void transposeLines(char *strided, char *contiguous, int64_t n, int64_t count, int64_t inner, int64_t lines) {
+  for (int64_t i = 0; i < count; ++i)
     for (int64_t j = 0; j < lines; ++j) {
       char *outside = strided + (i * inner + j) * static_cast<int64_t>(sizeof(T));
       char *inside = contiguous + (j * n + i) * static_cast<int64_t>(sizeof(T));
@@ -341,18 +360,19 @@ void transposeLines(char *strided, char *contiguous, int64_t n, int64_t inner, i
 }
 
 template <bool toLines>
-void transposeLines(int size, char *strided, char *contiguous, int64_t n, int64_t inner, int64_t lines) {
+void transposeLines(int size, char *strided, char *contiguous, int64_t n, int64_t count, int64_t inner, int64_t lines) {
   if (size == 16)
-    return transposeLines<toLines, Bytes16>(strided, contiguous, n, inner, lines);
-  withUnsigned(size, [&](auto u) { transposeLines<toLines, decltype(u)>(strided, contiguous, n, inner, lines); });
+    return transposeLines<toLines, Bytes16>(strided, contiguous, n, count, inner, lines);
+  withUnsigned(size,
+               [&](auto u) { transposeLines<toLines, decltype(u)>(strided, contiguous, n, count, inner, lines); });
 }
 
 void sortContiguousLine(const Problem &p, int64_t index, uint32_t *order) {
   Scratch scratch;
   Line line;
   for (const Operand &operand : p.operands) {
-    line.inputs.push_back(operand.input + index * p.n * operand.size);
-    line.outputs.push_back(operand.output + index * p.n * operand.size);
+    line.inputs.push_back(operand.inputAt(index * p.n));
+    line.outputs.push_back(operand.outputAt(index * p.wanted()));
   }
   sortLine(p, line, scratch, order);
 }
@@ -362,22 +382,23 @@ void sortStridedLines(const Problem &p, int64_t outer, int64_t first, int64_t li
   std::vector<char *> buffers;
   for (const Operand &operand : p.operands) {
     buffers.push_back(scratch.get<char>(lines * p.n * operand.size));
-    const int64_t offset = (outer * p.n * p.inner + first) * operand.size;
-    transposeLines<true>(operand.size, const_cast<char *>(operand.input) + offset, buffers.back(), p.n, p.inner, lines);
+    if (const char *input = operand.inputAt(outer * p.n * p.inner + first))
+      transposeLines<true>(operand.size, const_cast<char *>(input), buffers.back(), p.n, p.n, p.inner, lines);
   }
   for (int64_t j = 0; j < lines; ++j) {
     Line line;
     for (size_t o = 0; o < p.operands.size(); ++o) {
-      line.outputs.push_back(buffers[o] + j * p.n * p.operands[o].size);
-      line.inputs.push_back(line.outputs.back());
+      char *elements = buffers[o] + j * p.n * p.operands[o].size;
+      line.inputs.push_back(p.operands[o].input ? elements : nullptr);
+      line.outputs.push_back(p.operands[o].output ? elements : nullptr);
     }
     Scratch temporary;
     sortLine(p, line, temporary, order);
   }
   for (size_t o = 0; o < p.operands.size(); ++o) {
     const Operand &operand = p.operands[o];
-    const int64_t offset = (outer * p.n * p.inner + first) * operand.size;
-    transposeLines<false>(operand.size, operand.output + offset, buffers[o], p.n, p.inner, lines);
+    if (char *output = operand.outputAt(outer * p.wanted() * p.inner + first))
+      transposeLines<false>(operand.size, output, buffers[o], p.n, p.wanted(), p.inner, lines);
   }
 }
 
@@ -438,46 +459,9 @@ bool isValidKey(const SortKey &key, const Problem &p) {
     return false;
   const int size = p.operands[static_cast<size_t>(key.operand)].size;
   const bool isFloat = key.order == HLO_SORT_FLOAT_TOTAL || key.order == HLO_SORT_FLOAT_CANONICAL;
-  return size <= 8 && key.order >= HLO_SORT_SIGNED && key.order <= HLO_SORT_BFLOAT_CANONICAL &&
-         (!isFloat || size > 1) && (key.order != HLO_SORT_BFLOAT_CANONICAL || size == 2);
-}
-
-// ---- Top-k ---------------------------------------------------------------------------------------------------------
-
-struct TopK {
-  const HloRuntime *runtime;
-  const char *input;
-  char *values;
-  int32_t *indices;
-  int64_t n, k;
-  int size;
-  SortKey key;
-};
-
-template <typename Record, typename U> void topOfRow(const TopK &t, int64_t row, Record *records) {
-  const char *input = t.input + row * t.n * t.size;
-  selectFirst<Record, U>(input, t.key, t.n, t.k, records);
-  for (int64_t i = 0; i < t.k; ++i) {
-    const uint64_t position = records[i].position();
-    t.indices[row * t.k + i] = static_cast<int32_t>(position);
-    std::memcpy(t.values + (row * t.k + i) * t.size, input + static_cast<int64_t>(position) * t.size, sizeof(U));
-  }
-}
-
-void topOfRows(void **args, int64_t begin, int64_t end) {
-  const TopK &t = *static_cast<const TopK *>(args[0]);
-  try {
-    Scratch scratch;
-    withUnsigned(t.size, [&](auto u) {
-      using U = decltype(u);
-      using Record = std::conditional_t<sizeof(U) <= 4, PackedKey, WideKey>;
-      auto *records = scratch.get<Record>(2 * t.k + selectionBlock);
-      for (int64_t row = begin; row < end; ++row)
-        topOfRow<Record, U>(t, row, records);
-    });
-  } catch (const std::bad_alloc &) {
-    hlo_rt_set_error(t.runtime, "top_k: out of memory");
-  }
+  return p.operands[static_cast<size_t>(key.operand)].input && size <= 8 && key.order >= HLO_SORT_SIGNED &&
+         key.order <= HLO_SORT_BFLOAT_CANONICAL && (!isFloat || size > 1) &&
+         (key.order != HLO_SORT_BFLOAT_CANONICAL || size == 2);
 }
 
 } // namespace
@@ -526,25 +510,4 @@ int32_t hlo_rt_sort_keys(const HloRuntime *runtime, void *const *buffers, const 
 
 int32_t hlo_rt_sort_first(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters) {
   return sortKeys(runtime, buffers, std::max<int64_t>(parameters[0], 0), parameters + 1);
-}
-
-int32_t hlo_rt_top_k(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters) {
-  const int64_t outer = parameters[0], n = parameters[1], k = parameters[2];
-  const SortKey key{0, static_cast<int>(parameters[4]), true};
-  const Problem shape{runtime, {{nullptr, nullptr, static_cast<int>(parameters[3])}}, outer, n, 1, {}};
-  if (outer < 0 || n < 0 || k < 0 || k > n || n > INT32_MAX || !isValidKey(key, shape))
-    return fail(runtime, HLO_ERROR, "top_k: sizes, element size or order are out of range");
-  if (outer == 0 || k == 0)
-    return HLO_OK;
-  TopK t{runtime,
-         static_cast<const char *>(buffers[0]),
-         static_cast<char *>(buffers[1]),
-         static_cast<int32_t *>(buffers[2]),
-         n,
-         k,
-         static_cast<int>(parameters[3]),
-         key};
-  void *args[] = {&t};
-  parallelFor(runtime->threads, topOfRows, args, outer, std::max<int64_t>(1, 4096 / n));
-  return runtime->failed ? HLO_ERROR_OUT_OF_MEMORY : HLO_OK;
 }

@@ -97,7 +97,6 @@ std::vector<std::pair<const char *, void *>> makeSymbols() {
   HLO_SYMBOL(hlo_rt_sort);
   HLO_SYMBOL(hlo_rt_sort_keys);
   HLO_SYMBOL(hlo_rt_sort_first);
-  HLO_SYMBOL(hlo_rt_top_k);
   HLO_SYMBOL(hlo_rt_gemm_f32);
   HLO_SYMBOL(hlo_rt_gemm_f64);
   HLO_SYMBOL(hlo_rt_gemm_c64);

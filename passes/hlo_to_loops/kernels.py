@@ -16,6 +16,7 @@ from hlo.passes.hlo_to_loops.library_kernels import LIBRARY_EMITTERS
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, Width, at_best_width, emit_elements
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import emit_matrix_vector
 from hlo.passes.hlo_to_loops.packed_matrix_kernel import emit_packed_product
+from hlo.passes.hlo_to_loops.sort_kernel import sort_in
 from hlo.passes.hlo_to_loops.tiled_kernel import emit_tiled
 from hlo.passes.hlo_to_loops.update_kernels import (
     emit_dynamic_update_slice,
@@ -51,8 +52,9 @@ def _special(region: Region, root: Node) -> Kernel | None:
     for emit in (emit_attention, emit_matrix_vector, emit_packed_product, emit_contraction):
         if (kernel := emit(region)) is not None:
             return kernel
-    if (library := LIBRARY_EMITTERS.get(root.name)) is not None and (
-        kernel := library(region, root)
+    called = sort_in(region) or root
+    if (library := LIBRARY_EMITTERS.get(called.name)) is not None and (
+        kernel := library(region, called)
     ) is not None:
         return kernel
     if (

@@ -20,6 +20,10 @@ def pointer_to(b: Builder, buffer: Buffer) -> str:
     )
 
 
+def _pointer_or_null(b: Builder, buffer: Buffer | None) -> str:
+    return b.op("llvm.mlir.zero : !llvm.ptr") if buffer is None else pointer_to(b, buffer)
+
+
 def array_of(b: Builder, values: Sequence[str], kind: str) -> str:
     """The address of a stack array holding `values`."""
     count = b.op(f"llvm.mlir.constant({max(len(values), 1)} : i64) : i64")
@@ -33,7 +37,7 @@ def array_of(b: Builder, values: Sequence[str], kind: str) -> str:
 def library_kernel(
     region: Region,
     function: str,
-    buffers: Sequence[Buffer],
+    buffers: Sequence[Buffer | None],
     parameters: Sequence[int],
     *,
     callback: str = "",
@@ -43,14 +47,14 @@ def library_kernel(
 
     Args:
         region: gives the kernel's inputs and outputs.
-        buffers: operands and results in the order the function wants them.
+        buffers: operands and results in the order the function wants them; None is a null pointer.
         replaces: (result, operand) places in `buffers` that may be the same memory; dropped where
             the operand occurs more than once.
         callback: text of an `llvm.func @NAME__callback` passed as last argument; empty for none.
     """
     inputs, outputs = argument_buffers(region)
     b = Builder()
-    pointers = array_of(b, [pointer_to(b, buffer) for buffer in buffers], "!llvm.ptr")
+    pointers = array_of(b, [_pointer_or_null(b, buffer) for buffer in buffers], "!llvm.ptr")
     numbers = array_of(b, [b.constant(p, "i64") for p in parameters], "i64")
     arguments, kinds = ["%runtime", pointers, numbers], ["!llvm.ptr"] * 3
     if callback:
@@ -72,14 +76,14 @@ def library_kernel(
 
 
 def _pairs(
-    region: Region, buffers: Sequence[Buffer], replaces: Sequence[tuple[int, int]]
+    region: Region, buffers: Sequence[Buffer | None], replaces: Sequence[tuple[int, int]]
 ) -> tuple[tuple[int, int], ...]:
     """Pairs of places in `buffers` as pairs of (output, input) of the kernel."""
     inputs, outputs = argument_buffers(region)
     names_in, names_out = [b.name for b in inputs.values()], [b.name for b in outputs]
-    names = [b.name for b in buffers]
+    names = ["" if b is None else b.name for b in buffers]
     return tuple(
         (names_out.index(names[result]), names_in.index(names[operand]))
         for result, operand in replaces
-        if names.count(names[operand]) == 1
+        if names[result] and names[operand] and names.count(names[operand]) == 1
     )

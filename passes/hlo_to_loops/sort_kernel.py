@@ -15,9 +15,6 @@ from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers
 
 SIGNED, UNSIGNED, FLOAT_TOTAL, FLOAT_CANONICAL, BFLOAT_CANONICAL = range(5)
 
-# On a sort of which only the first so many elements along its dimension are ever read.
-FIRST_WANTED = "hlo.first_wanted"
-
 
 @dataclass(frozen=True)
 class Key:
@@ -28,8 +25,18 @@ class Key:
     descending: bool
 
 
+def sort_in(region: Region) -> Node | None:
+    """The sort that a kernel's region computes; None if there is none."""
+    return next((node for node in region.nodes if node.name == "sort"), None)
+
+
 def emit_sort(region: Region, node: Node) -> Kernel | None:
-    """A kernel that calls hlo_rt_sort_keys, or hlo_rt_sort with the comparator compiled."""
+    """A kernel that calls hlo_rt_sort_keys, or hlo_rt_sort with the comparator compiled.
+
+    Args:
+        region: the sort alone, or, where it orders by keys, with iotas along its dimension that it
+            carries along and slices of the first elements of its results: see fuse-sorts.
+    """
     operands = node.operands
     if operands[0].size == 0:
         return None
@@ -37,21 +44,28 @@ def emit_sort(region: Region, node: Node) -> Kernel | None:
     outer, inner = math.prod(shape[:dim]), math.prod(shape[dim + 1 :])
     sizes = [t.type.memory_bytes for t in operands]
     inputs, outputs = argument_buffers(region)
-    buffers = [*(inputs[t] for t in operands), *outputs]
-    own = [(len(operands) + k, k) for k in range(len(operands))]
+    stored = dict(zip((_sorted(t) for t in region.results), outputs, strict=True))
+    buffers = [*(inputs.get(t) for t in operands), *(stored.get(t) for t in node.results)]
+    first = region.results[0].shape[dim]
+    own = [(len(operands) + k, k) for k in range(len(operands)) if first == shape[dim]]
     keys = keys_of(node.regions[0], len(operands))
     if keys is not None:
         flat = [x for key in keys for x in (key.operand, key.order, int(key.descending))]
         parameters = [len(operands), outer, shape[dim], inner, len(keys), *sizes, *flat]
-        if (first := node.attributes.get(FIRST_WANTED)) is None:
+        if first == shape[dim]:
             return library_kernel(region, "hlo_rt_sort_keys", buffers, parameters, replaces=own)
-        parameters = [first, *parameters]
-        return library_kernel(region, "hlo_rt_sort_first", buffers, parameters, replaces=own)
+        return library_kernel(region, "hlo_rt_sort_first", buffers, [first, *parameters])
     stable = int(bool(node.attributes.get("is_stable", False)))
     parameters = [len(operands), outer, shape[dim], inner, stable, *sizes]
     return library_kernel(
         region, "hlo_rt_sort", buffers, parameters, callback=_comparator(node), replaces=own
     )
+
+
+def _sorted(tensor: Tensor) -> Tensor:
+    """The sort's result that a result of its kernel is a slice of, or is."""
+    node = tensor.producer
+    return node.operands[0] if node is not None and node.name == "slice" else tensor
 
 
 def _comparator(node: Node) -> str:

@@ -1,4 +1,4 @@
-"""prepare-sorts: comparators read nothing but elements; sorts know how much of them is read."""
+"""prepare-sorts: comparators read nothing but elements."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
-from hlo.passes.hlo_to_loops.sort_kernel import FIRST_WANTED
 from hlo.passes.kernel_forms.building import create, integers
 from hlo.passes.rewrite.walk import operations_named, reads_from_outside, replace
 
 
 @dataclass(frozen=True)
 class PrepareSorts(Pass):
-    """Makes operands of the values that a sort's comparator takes from around it, and marks sorts
-    of which only the first elements are read, as top-k.
+    """Makes operands of the values that a sort's comparator takes from around it.
 
     The runtime calls a comparator with pointers to elements and nothing else.
 
@@ -26,40 +24,11 @@ class PrepareSorts(Pass):
         ==>
         %w = hlo.broadcast_in_dim %k : tensor<8xf32>
         %0:2 = hlo.sort(%x, %w) ({^bb0(%a, %b, %k1, %k2): ... %a, %b, %k1 ...})
-
-        %1 = hlo.slice %0 [0:3] : (tensor<8xf32>) -> tensor<3xf32>
-        ==>
-        %0 = hlo.sort(%x) ... {hlo.first_wanted = 3 : i64}
     """
 
     def run(self, module: ir.Module) -> bool:
         prepared = [_prepare(op) for op in operations_named(module, {"hlo.sort"})]
-        marked = [_mark_first(op) for op in operations_named(module, {"hlo.sort"})]
-        return any(prepared) or any(marked)
-
-
-def _mark_first(op: ir.Operation) -> bool:
-    """Notes how many elements along its dimension are read, if all readers are such slices."""
-    dimension = ir.attributes.integer(op, "dimension")
-    size = ir.RankedTensorType(op.operands[0].type).shape[dimension]
-    first = 0
-    for result in op.results:
-        for use in result.uses:
-            reader = use.owner.operation
-            if reader.name != "hlo.slice":
-                return False
-            starts, limits, strides = (
-                ir.attributes.ints(reader, name)
-                for name in ("start_indices", "limit_indices", "strides")
-            )
-            if starts[dimension] != 0 or strides[dimension] != 1:
-                return False
-            first = max(first, limits[dimension])
-    if first == size or FIRST_WANTED in op.attributes:
-        return False
-    with op.context:
-        op.attributes[FIRST_WANTED] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), first)
-    return True
+        return any(prepared)
 
 
 def _prepare(op: ir.Operation) -> bool:

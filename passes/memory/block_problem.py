@@ -15,6 +15,7 @@ from hlo.passes.hlo_to_host.bufferize import LARGEST_STORED_SPLAT, carried_throu
 from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness
 from hlo.passes.hlo_to_loops.emitter import splat_of
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured
+from hlo.passes.hlo_to_loops.sort_kernel import sort_in
 from hlo.passes.memory.scheduling import Problem, Step, Value, profile
 
 CONTROL_FLOW = ("while", "if", "case")
@@ -185,6 +186,11 @@ def _written_over(node: Node) -> list[tuple[Tensor, Tensor]]:
         return [p for p in zip(node.operands, node.results, strict=False) if _alike(*p)]
     if node.name in ELEMENTWISE:
         candidates = list(node.operands)
+    elif node.name == "fusion" and (inner := sort_in(node.regions[0])) is not None:
+        outer = dict(zip(node.regions[0].arguments, node.operands, strict=True))
+        results = dict(zip(node.regions[0].results, node.results, strict=True))
+        pairs = [(outer.get(o), results.get(r)) for o, r in _written_over(inner)]
+        return [(o, r) for o, r in pairs if o is not None and r is not None]
     elif node.name == "fusion":
         unmoved = _read_where_written(node.regions[0])
         pairs = zip(node.regions[0].arguments, node.operands, strict=True)

@@ -7,6 +7,7 @@ from hlo.driver.phases import Phase
 from hlo.passes import legalize, simplify
 from hlo.passes.fusion.fuse import Fuse
 from hlo.passes.fusion.fuse_horizontally import FuseHorizontally
+from hlo.passes.fusion.fuse_sorts import FuseSorts
 from hlo.passes.fusion.join_reduction_steps import JoinReductionSteps
 from hlo.passes.fusion.join_small_steps import JoinSmallSteps
 from hlo.passes.kernel_forms.convolutions_to_dots import ConvolutionsToDots
@@ -38,6 +39,7 @@ def fusion_passes(composites: bool = True) -> tuple[PipelineElement, ...]:
         PrepareConvolutions(explicit_padding=not composites),
         ConvolutionsToDots(),  # windows of one element: all positions are rows of a product
         PrepareSorts(),  # comparators become functions that see nothing but elements
+        *((FuseSorts(),) if composites else ()),  # ahead of fusion, which takes slices and iotas
         PrepareDots(),
         SplitDots(),  # sums of partial dots fuse with what follows
         SplitReductions(),  # ahead of fusion, so that both halves take in what is around them

@@ -94,3 +94,36 @@ def test_the_first_of_a_sort(kind: str, order: str, way: str, size: int, count: 
     for got, want in zip(found, expected, strict=True):
         assert got.tobytes() == np.asarray(want).tobytes()
     assert ("hlo_rt_sort_first" in compiled.as_text("llvm")) == (count < size)
+
+
+_CARRIED = """
+func.func @main(%x: tensor<5x70x3xi32>, %y: tensor<5x70x3xf32>) -> (RESULTS) {
+  %at = hlo.iota dim = DIM : tensor<5x70x3xKIND>
+  %0:3 = "hlo.sort"(%x, %at, %y) <{dimension = DIM : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %i: tensor<KIND>, %j: tensor<KIND>,
+       %c: tensor<f32>, %d: tensor<f32>):
+    %1 = hlo.compare LT, %a, %b, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    hlo.return %1 : tensor<i1>
+  }) : (tensor<5x70x3xi32>, tensor<5x70x3xKIND>, tensor<5x70x3xf32>)
+    -> (tensor<5x70x3xi32>, tensor<5x70x3xKIND>, tensor<5x70x3xf32>)
+  return VALUES : RESULTS
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["i32", "i64", "ui8", "i16"])
+@pytest.mark.parametrize("dimension", [0, 1, 2])
+@pytest.mark.parametrize("wanted", [(1,), (0, 1), (1, 2), (2,), (0, 2)])
+def test_positions_are_sorted_along(kind: str, dimension: int, wanted: tuple[int, ...]) -> None:
+    """They are no buffer, and of three results only those that are wanted are made."""
+    types = [f"tensor<5x70x3x{k}>" for k in ("i32", kind, "f32")]
+    text = _CARRIED.replace("KIND", kind).replace("DIM", str(dimension))
+    text = text.replace("RESULTS", ", ".join(types[k] for k in wanted))
+    text = text.replace("VALUES", ", ".join(f"%0#{k}" for k in wanted))
+    rng = np.random.default_rng(dimension)
+    x = rng.integers(-4, 5, (5, 70, 3)).astype(np.int32)
+    y = rng.standard_normal((5, 70, 3)).astype(np.float32)
+    compiled = compile_program(text)
+    for got, want in zip(compiled(x, y), evaluate(load_program(text), [x, y]), strict=True):
+        np.testing.assert_array_equal(got, np.asarray(want))
+    assert compiled.memory_analysis().arena_bytes == 0

@@ -30,29 +30,3 @@ func.func @constant(%x: tensor<8xf32>) -> tensor<8xf32> {
   }) {dimension = 0 : i64, is_stable = true} : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
-
-// Of a sort that only slices from its beginning read, the longest one is noted.
-// CHECK-LABEL: func.func @first
-// CHECK: "hlo.sort"(%arg0)
-// CHECK: hlo.first_wanted = 3 : i64
-// CHECK-LABEL: func.func @middle
-// CHECK-NOT: hlo.first_wanted
-func.func @first(%x: tensor<8xf32>) -> (tensor<3xf32>, tensor<1xf32>) {
-  %0 = "hlo.sort"(%x) ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %c = "hlo.compare"(%a, %b) {comparison_direction = #hlo<comparison_direction LT>} : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    "hlo.return"(%c) : (tensor<i1>) -> ()
-  }) {dimension = 0 : i64, is_stable = true} : (tensor<8xf32>) -> tensor<8xf32>
-  %1 = hlo.slice %0 [0:3] : (tensor<8xf32>) -> tensor<3xf32>
-  %2 = hlo.slice %0 [0:1] : (tensor<8xf32>) -> tensor<1xf32>
-  return %1, %2 : tensor<3xf32>, tensor<1xf32>
-}
-func.func @middle(%x: tensor<8xf32>) -> tensor<3xf32> {
-  %0 = "hlo.sort"(%x) ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %c = "hlo.compare"(%a, %b) {comparison_direction = #hlo<comparison_direction LT>} : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    "hlo.return"(%c) : (tensor<i1>) -> ()
-  }) {dimension = 0 : i64, is_stable = true} : (tensor<8xf32>) -> tensor<8xf32>
-  %1 = hlo.slice %0 [1:4] : (tensor<8xf32>) -> tensor<3xf32>
-  return %1 : tensor<3xf32>
-}

@@ -1,4 +1,4 @@
-"""Sorting by keys and by comparators, and top-k, against NumPy's stable sort."""
+"""Sorting by keys and by comparators, whole and in part, against NumPy's stable sort."""
 
 from __future__ import annotations
 
@@ -18,10 +18,14 @@ COMPARE = ctypes.CFUNCTYPE(
 )
 
 
-def call(name: str, arrays: Sequence[np.ndarray], numbers: Sequence[int], *rest: object) -> None:
+def call(
+    name: str, arrays: Sequence[np.ndarray | None], numbers: Sequence[int], *rest: object
+) -> None:
     threads = 2
     state = runtime.CallState(threads)
-    buffers = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
+    buffers = (ctypes.c_void_p * len(arrays))(
+        *[None if a is None else a.ctypes.data for a in arrays]
+    )
     parameters = (ctypes.c_int64 * len(numbers))(*numbers)
     types = [ctypes.c_void_p] * 3 + [COMPARE] * len(rest)
     code = runtime_function(name, ctypes.c_int32, *types)(state.address, buffers, parameters, *rest)
@@ -206,17 +210,30 @@ def test_a_comparator_that_is_no_order_still_permutes(answer: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8, np.float16])
-@pytest.mark.parametrize(("outer", "n", "k"), [(1, 10, 3), (4, 1000, 10), (3, 7, 7), (2, 5, 0)])
-def test_top_k(dtype: object, outer: int, n: int, k: int) -> None:
-    x = sample(dtype, (outer, n), few=True)
+@pytest.mark.parametrize("index", [np.int32, np.int64, np.uint8])
+@pytest.mark.parametrize(
+    ("shape", "axis", "first"),
+    [((10,), 0, 3), ((4, 1000), 1, 10), ((3, 7), 1, 7), ((2, 5), 1, 1), ((3, 100, 7), 1, 9)],
+)
+def test_the_first_elements_and_where_they_were(
+    dtype: object, index: object, shape: tuple[int, ...], axis: int, first: int
+) -> None:
+    """Positions that are sorted along are no buffer; a result that is not wanted is none."""
+    x = sample(dtype, shape, few=True)
     kind = np.dtype(dtype).kind  # type: ignore[call-overload]
     order = {"f": TOTAL, "i": SIGNED, "u": UNSIGNED}[kind]
-    values, indices = np.empty((outer, k), x.dtype), np.empty((outer, k), np.int32)
-    call("hlo_rt_top_k", [x, values, indices], [outer, n, k, x.itemsize, order])
+    part = [*shape[:axis], first, *shape[axis + 1 :]]
+    values, indices = np.empty(part, x.dtype), np.empty(part, index)  # type: ignore[call-overload]
+    sizes = [x.itemsize, indices.itemsize]
+    numbers = [first, 2, *shape_numbers(shape, axis), 1, *sizes, 0, order, 1]
+    call("hlo_rt_sort_first", [x, None, values, indices], numbers)
     ranks = total_order(x) if kind == "f" else x.astype(np.int64)
-    expected = np.argsort(-ranks, axis=1, kind="stable")[:, :k]
-    np.testing.assert_array_equal(indices, expected)
-    same_bits(values, np.take_along_axis(x, expected, 1))
+    expected = np.argsort(-ranks, axis=axis, kind="stable").take(range(first), axis)
+    np.testing.assert_array_equal(indices, expected.astype(index))  # type: ignore[call-overload]
+    same_bits(values, np.take_along_axis(x, expected, axis))
+    alone = np.empty_like(indices)
+    call("hlo_rt_sort_first", [x, None, None, alone], numbers)
+    same_bits(alone, indices)
 
 
 @pytest.mark.parametrize(
