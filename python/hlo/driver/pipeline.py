@@ -10,6 +10,7 @@ from hlo.passes.fusion.fuse_horizontally import FuseHorizontally
 from hlo.passes.fusion.fuse_sorts import FuseSorts
 from hlo.passes.fusion.join_reduction_steps import JoinReductionSteps
 from hlo.passes.fusion.join_small_steps import JoinSmallSteps
+from hlo.passes.fusion.sink_broadcasts import SinkBroadcasts
 from hlo.passes.kernel_forms.convolutions_to_dots import ConvolutionsToDots
 from hlo.passes.kernel_forms.merge_updates import MergeUpdates
 from hlo.passes.kernel_forms.prepare_convolutions import PrepareConvolutions
@@ -43,6 +44,7 @@ def fusion_passes(composites: bool = True) -> tuple[PipelineElement, ...]:
         PrepareDots(),
         SplitDots(),  # sums of partial dots fuse with what follows
         SplitReductions(),  # ahead of fusion, so that both halves take in what is around them
+        SinkBroadcasts(),  # into loops, whose kernels then read what is smaller
         Fuse(gpu=not composites),
         RecomputeResults(),  # of what kernels store, what costs no more to make again than to read
         *(joining if composites else ()),
