@@ -1,8 +1,8 @@
 """Kernels that read the same tensor at the same elements become one, which reads it once.
 
-Neither needs the other's results. They are computed over as many elements, and what they share is
-read through the same index map: loop by loop, or by reductions over the same dimensions, which then
-share their loop (`hlo_to_loops.joint_folds`).
+Neither needs the other's results but element by element. They are computed over as many elements,
+and what they share is read through the same index map: loop by loop, or by reductions over the same
+dimensions, which then share their loop (`hlo_to_loops.joint_folds`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from hlo.passes.cost.caches import runs_stay_in_cache
 from hlo.passes.cost.kernel_cost import bytes_of
 from hlo.passes.fusion.op_traits import ELEMENTWISE, FREE_TO_REPEAT
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, captured
@@ -58,6 +59,9 @@ class _Merger:
             for other in self.readers.get(read, ()):
                 if other not in self.gone:
                     shared[other] = shared.get(other, 0) + bytes_of(read[0])
+            maker = self.stores.get(read[0].producer) if read[0].producer else None
+            if maker is not None and maker is not group and _may_have_siblings(maker):
+                shared[maker] = shared.get(maker, 0) + bytes_of(read[0])
         for other in sorted(shared, key=lambda g: -shared[g]):
             if shared[other] >= LEAST_SHARED and self._fit(other, group, shared[other]):
                 self._merge(other, group)
@@ -80,7 +84,7 @@ class _Merger:
         if first.root.results[0].size != second.root.results[0].size:
             return False
         nodes = first.nodes | second.nodes
-        if len(nodes) > self.fusion.max_ops or not _folds_are_joint(first, second):
+        if len(nodes) > self.fusion.max_ops or not self._loops_agree(first, second):
             return False
         if not self.fusion.folds_are_computed_once(nodes, (*_roots(first), *_roots(second))):
             return False
@@ -97,14 +101,37 @@ class _Merger:
         apart = position[second.root] - position[first.root]
         return large > MOST_WAITING and apart > MOST_APART
 
+    def _loops_agree(self, first: Group, second: Group) -> bool:
+        """Whether what the groups have in common is made and read at the same elements."""
+        chained = [self._feeds(a, b) for a, b in ((first, second), (second, first))]
+        if None in chained:
+            return False
+        if not any(chained):
+            return _folds_are_joint(first, second)
+        folds = [n for n in (first if chained[0] else second).nodes if n.name == "reduce"]
+        folded_again = any(n.name == "reduce" for n in (second if chained[0] else first).nodes)
+        return not folded_again or all(map(runs_stay_in_cache, folds))
+
+    def _feeds(self, group: Group, other: Group) -> bool | None:
+        """Whether a group reads what another stores; None if not element by element."""
+        made = {r for n in _roots(group) for r in n.results}
+        numbers = {
+            number
+            for node in other.nodes
+            for operand in node.operands
+            if operand in made
+            for number in self.fusion.maps.all_through(node, operand, other.places[node])
+        }
+        return None if numbers - {ROOT} else bool(numbers)
+
     def _independent(self, first: Group, second: Group) -> bool:
         return not self._needs(first, second) and not self._needs(second, first)
 
     def _needs(self, group: Group, other: Group) -> bool:
-        """Whether something a group reads comes of what another stores."""
+        """Whether something that a group reads comes, by way of a third, of what another stores."""
         position = self.fusion.position
         limit = self._limit(min(position[n] for n in _roots(other)))
-        pending = self._producers(group)
+        pending = [n for n in self._producers(group) if self.stores.get(n) is not other]
         seen = set(pending)
         while pending:
             node = pending.pop()
@@ -148,12 +175,18 @@ class _Merger:
             owners[:] = [g for g in owners if g is not first and g is not second] + [second]
             second.places[node] = first.places[node] | second.places.get(node, frozenset())
         second.nodes |= first.nodes
-        second.more_roots += _roots(first)
+        second.more_roots += [n for n in _roots(first) if self._is_needed_outside(n, second)]
         second.repeated |= first.repeated
         second.copies = max(first.copies, second.copies)
         self.spans.append((fusion.position[first.root], fusion.position[second.root]))
         self.gone.add(first)
         self.stores.update(dict.fromkeys(_roots(first), second))
+
+    def _is_needed_outside(self, node: Node, group: Group) -> bool:
+        """Whether an op's result is read by what is not computed in a group alone."""
+        fusion, result = self.fusion, node.results[0]
+        readers = fusion.readers.get(result, ())
+        return result in fusion.leaves or any(fusion.groups.get(r) != [group] for r in readers)
 
 
 def _roots(group: Group) -> list[Node]:
@@ -164,7 +197,8 @@ def _may_have_siblings(group: Group) -> bool:
     """Whether a group becomes loops over the elements of its root."""
     if group.kind is not None or any(len(n.results) != 1 for n in _roots(group)):
         return False
-    return all(n.name in _IN_ORDER for n in group.nodes)
+    # What only spreads or reshapes is made again by whoever reads it, or is a view.
+    return all(n.name in _IN_ORDER for n in group.nodes) and group.root.name not in FREE_TO_REPEAT
 
 
 def _folds_are_joint(first: Group, second: Group) -> bool:
@@ -184,7 +218,7 @@ def _folds_are_joint(first: Group, second: Group) -> bool:
 
 def _waiting_bytes(fusion: BlockFusion, group: Group, other: Group) -> int:
     """Bytes made in the block that a group reads and the other does not."""
-    read = {o for n in other.nodes for o in n.operands}
+    read = {o for n in other.nodes for o in (*n.operands, *n.results)}
     alone = {o for n in group.nodes for o in n.operands if o.producer not in group.nodes} - read
     return sum(
         bytes_of(o)
@@ -196,5 +230,5 @@ def _waiting_bytes(fusion: BlockFusion, group: Group, other: Group) -> int:
 def _what_they_share(fusion: BlockFusion, first: Group, second: Group) -> str:
     read = {o for n in first.nodes for o in n.operands if o.producer not in first.nodes}
     both = [o for n in second.nodes for o in n.operands if o in read]
-    producer = max(both, key=bytes_of).producer
+    producer = max(both, key=bytes_of).producer if both else first.root
     return "the caller" if producer is None else producer.name

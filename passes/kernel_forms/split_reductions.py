@@ -9,6 +9,7 @@ from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.hlo_to_loops.graph import decode_attribute
 from hlo.passes.kernel_forms.building import create, integers, reshaped
+from hlo.passes.rewrite.walk import operations_named
 
 # Reducers that may be applied to the initial value any number of times, and those with the constant
 # for which that holds.
@@ -40,30 +41,46 @@ class SplitReductions(Pass):
     enough_rows: int = 64
 
     def run(self, module: ir.Module) -> bool:
-        found: list[ir.Operation] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == "hlo.reduce" and len(op.operands) == 2:
-                found.append(op)
-            return ir.WalkResult.ADVANCE
-
-        module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-        split = [self._split(op) for op in found]
+        split = [self._split(op) for op in operations_named(module, {"hlo.reduce"})]
         return any(split)
 
     def _split(self, op: ir.Operation) -> bool:
-        body = list(op.regions[0].blocks[0].operations)
-        if len(body) != 2 or not _may_repeat_initial(body[0].operation.name, op.operands[1]):
+        plan = self.plan(op)
+        if plan is None:
             return False
+        element = ir.RankedTensorType(op.results[0].type).element_type
+        with op.location, ir.InsertionPoint(op):
+            value = reshaped(op.operands[0], plan.shape)
+            for inner in (plan.inner, (plan.outer,)):
+                shape = ir.RankedTensorType(value.type).shape
+                kept = [s for d, s in enumerate(shape) if d not in inner]
+                attributes = {"dimensions": integers(inner)}
+                operands = [value, op.operands[1]]
+                new = create("hlo.reduce", operands, kept, element, attributes, regions=1)
+                _copy_body(op, new)
+                value = new.results[0]
+                if inner is plan.inner:
+                    new.attributes[PARTIAL] = ir.UnitAttr.get()
+        op.results[0].replace_all_uses_with(value)
+        op.erase()
+        return True
+
+    def plan(self, op: ir.Operation) -> SplitPlan | None:
+        """How a reduction is split, if it is to be."""
+        body = list(op.regions[0].blocks[0].operations)
+        if len(op.operands) != 2 or len(body) != 2:
+            return None
+        if not _may_repeat_initial(body[0].operation.name, op.operands[1]):
+            return None
         operand = ir.RankedTensorType(op.operands[0].type)
         shape, dims = list(operand.shape), sorted(decode_attribute(op.attributes["dimensions"]))
         kept = math.prod(s for d, s in enumerate(shape) if d not in dims)
         if not dims or math.prod(shape) < self.smallest or kept > self.largest_result or 0 in shape:
-            return False
+            return None
         innermost = dims == list(range(len(shape) - len(dims), len(shape)))
         if innermost and kept >= self.enough_rows:
             # A kernel takes whole rows: they stay in the cache for what reads them next.
-            return False
+            return None
         first = dims[0]
         run = 1  # reduced dimensions that follow the first one: split together with it
         while run < len(dims) and dims[run] == first + run:
@@ -71,9 +88,9 @@ class SplitReductions(Pass):
         extent = math.prod(shape[first : first + run])
         pieces = self._pieces(extent)
         if pieces == 1:
-            return False
-        self._rewrite(op, shape, dims, first, run, extent, pieces)
-        return True
+            return None
+        split = (*shape[:first], pieces, extent // pieces, *shape[first + run :])
+        return SplitPlan(split, first, (first + 1, *(d - run + 2 for d in dims[run:])))
 
     def _pieces(self, extent: int) -> int:
         """The divisor of `extent` nearest to the wanted count of pieces; 1 if none is near."""
@@ -84,41 +101,20 @@ class SplitReductions(Pass):
         ]
         return min(near, key=lambda p: abs(math.log(p / self.pieces)), default=1)
 
-    @staticmethod
-    def _rewrite(
-        op: ir.Operation,
-        shape: list[int],
-        dims: list[int],
-        first: int,
-        run: int,
-        extent: int,
-        pieces: int,
-    ) -> None:
-        element = ir.RankedTensorType(op.results[0].type).element_type
-        split = [*shape[:first], pieces, extent // pieces, *shape[first + run :]]
-        inner = [first + 1, *(d - run + 2 for d in dims[run:])]
-        partial = [s for d, s in enumerate(split) if d not in inner]
-        with op.location, ir.InsertionPoint(op):
-            value = reshaped(op.operands[0], split)
-            for source, reduced, out in (
-                (value, inner, partial),
-                (None, [first], list(ir.RankedTensorType(op.results[0].type).shape)),
-            ):
-                operand = value if source is None else source
-                new = create(
-                    "hlo.reduce",
-                    [operand, op.operands[1]],
-                    out,
-                    element,
-                    {"dimensions": integers(reduced)},
-                    regions=1,
-                )
-                _copy_body(op, new)
-                if source is not None:
-                    new.attributes[PARTIAL] = ir.UnitAttr.get()
-                value = new.results[0]
-        op.results[0].replace_all_uses_with(value)
-        op.erase()
+
+@dataclass(frozen=True)
+class SplitPlan:
+    """A reduction in two steps.
+
+    Attributes:
+        shape: of the operand, with the outermost reduced dimensions as pieces x their length.
+        outer: the dimension of the pieces, also of the partial results: reduced in the second step.
+        inner: the dimensions reduced in the first step.
+    """
+
+    shape: tuple[int, ...]
+    outer: int
+    inner: tuple[int, ...]
 
 
 def _may_repeat_initial(reducer: str, initial: ir.Value) -> bool:

@@ -17,6 +17,7 @@ from hlo.passes.kernel_forms.prepare_convolutions import PrepareConvolutions
 from hlo.passes.kernel_forms.prepare_dots import PrepareDots
 from hlo.passes.kernel_forms.prepare_sorts import PrepareSorts
 from hlo.passes.kernel_forms.split_dots import SplitDots
+from hlo.passes.kernel_forms.split_moments import SplitMoments
 from hlo.passes.kernel_forms.split_reductions import SplitReductions
 from hlo.passes.memory.recompute_results import RecomputeResults
 from hlo.passes.memory.schedule import Schedule
@@ -43,6 +44,7 @@ def fusion_passes(composites: bool = True) -> tuple[PipelineElement, ...]:
         *((FuseSorts(),) if composites else ()),  # ahead of fusion, which takes slices and iotas
         PrepareDots(),
         SplitDots(),  # sums of partial dots fuse with what follows
+        *((SplitMoments(),) if composites else ()),  # a variance in one pass over its input
         SplitReductions(),  # ahead of fusion, so that both halves take in what is around them
         SinkBroadcasts(),  # into loops, whose kernels then read what is smaller
         Fuse(gpu=not composites),

@@ -97,3 +97,46 @@ LESS = (
     '%r = "hlo.compare"(%a, %b) {comparison_direction = #hlo<comparison_direction LT>} : '
     '(tensor<f32>, tensor<f32>) -> tensor<i1> "hlo.return"(%r) : (tensor<i1>) -> ()}'
 )
+
+
+def _moments(x: np.ndarray, dims: tuple[int, ...], reciprocal: bool) -> Program:
+    """The mean of a tensor and its variance by way of the deviations."""
+    p = Program()
+    value = p.argument(x)
+    count = int(np.prod([x.shape[d] for d in dims]))
+
+    def over(total: Value) -> Value:
+        number = p.constant(repr(1 / count if reciprocal else float(count)), total.shape, "f32")
+        return p.op("multiply" if reciprocal else "divide", [total, number], total.shape)
+
+    mean = over(reduce(p, value, dims))
+    centred = p.op("subtract", [value, spread(p, mean, x.shape, dims)], x.shape)
+    p.result(mean, over(reduce(p, product(p, centred, centred), dims)))
+    return p
+
+
+@pytest.mark.parametrize(
+    ("shape", "dims"),
+    [((8192, 33), (0,)), ((4, 32, 32, 48), (0, 1, 2)), ((6000, 3, 20), (0, 2)), ((1 << 17,), (0,))],
+)  # fmt: skip
+@pytest.mark.parametrize(("offset", "rtol"), [(0.0, 2e-5), (3e3, 1e-4)])
+def test_variances_in_one_pass(
+    shape: tuple[int, ...], dims: tuple[int, ...], offset: float, rtol: float
+) -> None:
+    """Accurate also where the mean is far from zero: E[x^2] - E[x]^2 would be off by about 1."""
+    x = np.random.default_rng(4).standard_normal(shape).astype(np.float32) + np.float32(offset)
+    mean, variance = hlo.compile(_moments(x, dims, reciprocal=False).text)(x)
+    np.testing.assert_allclose(mean, x.mean(dims, np.float64), rtol=2e-6, atol=1e-6)
+    np.testing.assert_allclose(variance, x.var(dims, np.float64), rtol=rtol)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3e38])
+def test_variances_that_are_not_finite(value: float) -> None:
+    """One element, or all of a column, of the kind; sums and squares overflow as they would."""
+    x = np.random.default_rng(5).standard_normal((8192, 32)).astype(np.float32)
+    x[5000, 3] = value
+    x[:, 7] = value
+    x[100, 9], x[7000, 9] = np.inf, -np.inf
+    p = _moments(x, (0,), reciprocal=True)
+    with np.errstate(all="ignore"):
+        p.check(ulps=64)
