@@ -25,6 +25,7 @@ from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
+import ml_dtypes
 import numpy as np
 from micro import Run, time_in_turn
 
@@ -34,10 +35,10 @@ TOLERANCE = 2e-5
 Array = np.ndarray[Any, Any]
 
 _HEADING = """# Matrix products and convolutions
-Written by `benchmarks/micro_dots.py`: f32, runs alternating, medians, {counted}. x is the peer's
-time / ours; sgemm is OpenBLAS's on one thread. The peak of fused multiply-adds was {peak:.0f}
-Gflop/s in the same run; load of the machine {load:.1f}. Layouts: n as it is, t transposed, of the
-left and the right operand.
+Written by `benchmarks/micro_dots.py`: f32 where nothing else is said, runs alternating, medians,
+{counted}. x is the peer's time / ours; sgemm is OpenBLAS's on one thread. The peak of fused
+multiply-adds was {peak:.0f} Gflop/s in the same run; load of the machine {load:.1f}. Layouts: n as
+it is, t transposed, of the left and the right operand.
 
 | case | ours us | Gflop/s | of peak | x jax | x sgemm |
 |---|---|---|---|---|---|
@@ -112,6 +113,10 @@ def cases() -> Iterator[Case]:
         yield _product(m, k, n, "nt")
     for m, k, n in [(256, 1024, 1024), (512, 512, 512), (1024, 1024, 256), (1024, 1024, 1024)]:
         yield _product(m, k, n, "tn")
+    for kind, result in [("int8", "int32"), ("bfloat16", "float32"), ("float16", "float32")]:
+        yield _product(512, 512, 512, kind=kind, result=result)
+        yield _product(128, 768, 3072, "nt", kind=kind, result=result)
+    yield _product(512, 512, 512, kind="float64", result="float64")
     yield _product(128, 512, 512, epilogue=True)
     yield _product(512, 384, 1536, "nt", epilogue=True)
     yield _convolution("stem 7x7 3 to 64 at 112", 224, 3, 64, 7, stride=2)
@@ -122,22 +127,29 @@ def cases() -> Iterator[Case]:
     yield _convolution("1x1 1024 to 2048 at 14, strided", 14, 1024, 2048, 1, stride=2)
 
 
-def _product(m: int, k: int, n: int, layout: str = "nn", *, epilogue: bool = False) -> Case:
+def _product(
+    m: int, k: int, n: int, layout: str = "nn", *,
+    epilogue: bool = False, kind: str = "float32", result: str = "float32",
+) -> Case:  # fmt: skip
     left = (m, k) if layout[0] == "n" else (k, m)
     right = (k, n) if layout[1] == "n" else (n, k)
 
     def arguments() -> list[Array]:
         rng = np.random.default_rng(0)
         shapes = [left, right, (n,)] if epilogue else [left, right]
-        return [rng.standard_normal(shape, np.float32) for shape in shapes]
+        if kind == "int8":
+            return [rng.integers(-128, 128, shape, np.int8) for shape in shapes]
+        dtype = ml_dtypes.bfloat16 if kind == "bfloat16" else np.dtype(kind)
+        return [rng.standard_normal(shape, np.float32).astype(dtype) for shape in shapes]
 
     def function(jax: Any, a: Any, b: Any, *bias: Any) -> Any:
         dims = (((1 if layout[0] == "n" else 0,), (0 if layout[1] == "n" else 1,)), ((), ()))
-        value = jax.lax.dot_general(a, b, dims)
+        value = jax.lax.dot_general(a, b, dims, preferred_element_type=result)
         return jax.nn.gelu(value + bias[0]) if bias else value
 
     name = f"{m}x{k}x{n} {layout}" + (" + bias, GELU" if epilogue else "")
-    plain = None if epilogue else (m, k, n, layout)
+    name += "" if kind == "float32" else f", {kind}"
+    plain = None if epilogue or kind != "float32" else (m, k, n, layout)
     return Case(name, 2 * m * k * n, arguments, function, plain)
 
 
@@ -164,6 +176,7 @@ def measure(case: Case, clock: Callable[[], float], threads: int, rounds: int) -
     """Compiles a case for every side, compares the results, and times them."""
     import jax
 
+    jax.config.update("jax_enable_x64", True)  # for the cases that ask for them
     from hlo.driver.compile import compile as compile_program
 
     arguments = case.arguments()
@@ -171,7 +184,8 @@ def measure(case: Case, clock: Callable[[], float], threads: int, rounds: int) -
     compiled = compile_program(lowered.as_text(), threads=threads)
     executable, on_device = lowered.compile(), [jax.device_put(a) for a in arguments]
     expected = np.asarray(executable(*on_device), np.float64)
-    error = np.abs(compiled(*arguments)[0] - expected).max() / np.abs(expected).max()
+    found = np.asarray(compiled(*arguments)[0], np.float64)
+    error = np.abs(found - expected).max() / np.abs(expected).max()
     if not error <= TOLERANCE:
         print(f"{case.name}: results differ from jax's by {error:.2g}", file=sys.stderr)
     runs: list[Run] = [

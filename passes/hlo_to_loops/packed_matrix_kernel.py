@@ -58,8 +58,7 @@ class _Product(PanelPacking):
         em, b, s = self.em, self.builder, self.blocking
         self.make_scratch()
         waiting = s.tiles * s.panels if s.depth_blocks > 1 else 1
-        self.sums_size = waiting * s.rows * s.width
-        self.sums = self.scratch(self.sums_size)
+        self.sums = self.scratch(waiting * s.rows * s.width, self.kind.memory)
         units = math.prod(self.batch) * s.row_blocks * s.column_blocks
         with b.loop("%begin", "%end", b.index(1)) as loop:
             unit = em.variable(loop.iv, units) if units > 1 else ZERO
@@ -112,6 +111,7 @@ class _Product(PanelPacking):
         self.pack_right(part)
         if self.left_is_transposed:
             self.pack_left(part)
+        self.sum_rows(part)
         with b.loop(b.index(0), self.tile_count, b.index(1)) as loop:
             tile = em.variable(loop.iv, s.tiles)
             self.at_last(
@@ -139,9 +139,10 @@ class _Product(PanelPacking):
             at = (tile * s.panels + panel) * (s.rows * s.width)
         vectors = -(-columns // s.lanes)
         places = [at + (r * s.vectors + v) * s.lanes for r in range(rows) for v in range(vectors)]
-        sums = self._multiply(tile, panel, rows, columns, part, self._start(places, part))
+        start = self._with_missing(tile, rows, self._start(places, part))
+        sums = self._multiply(tile, panel, rows, columns, part, start)
         for value, place in zip(sums, places, strict=True):
-            self.put(value, self.sums, self.sums_size, place)
+            self.put(value, self.sums, place)
         if s.depth_blocks == 1:
             self._finish(tile, panel, rows, columns, at)
             return
@@ -158,52 +159,63 @@ class _Product(PanelPacking):
             with choice.then():
                 choice.yielded = zeros
             with choice.otherwise():
-                choice.yielded = [self.get(self.sums, self.sums_size, place) for place in places]
+                choice.yielded = [self.get(self.sums, place) for place in places]
         return choice.results
+
+    def _with_missing(self, tile: Affine, rows: int, sums: list[str]) -> list[str]:
+        """Sums with what biased factors leave out of them."""
+        if not self.factors.biased:
+            return sums
+        b, s = self.builder, self.blocking
+        vectors, result = len(sums) // rows, list[str]()
+        for r in range(rows):
+            missing = self.get_one(self.row_sums, tile * s.rows + r)
+            with b.width(s.lanes):
+                wide = b.splat(missing, self.kind.register)
+                result += [
+                    b.op(f"arith.addi {value}, {wide} : {self.vector()}")
+                    for value in sums[r * vectors : (r + 1) * vectors]
+                ]
+        return result
 
     def _multiply(
         self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part, sums: Sequence[str]
     ) -> list[str]:
         """The sums of a tile with the products of a part of the depth; fetches ahead between."""
         b, em, s = self.builder, self.em, self.blocking
-        kind = f"vector<{s.lanes}x{self.kind.register}>"
-        vectors = -(-columns // s.lanes)
-        run = s.fetching_steps
-        whole = part.steps
-        if s.k % run:
-            runs = b.op(f"arith.divui {whole}, {b.index(run)} : index")
-            whole = b.op(f"arith.muli {runs}, {b.index(run)} : index")
-
-        def steps(first: Affine, lower: str, upper: str, sums: Sequence[str]) -> list[str]:
-            carried = [(value, kind) for value in sums]
-            with b.loop(lower, upper, b.index(1), carried) as loop:
-                step = first + em.variable(loop.iv, s.depth)
-                loop.yielded = self._step(tile, panel, rows, vectors, part, step, loop.carried)
-            return loop.results
-
-        with b.loop(b.index(0), whole, b.index(run), [(value, kind) for value in sums]) as loop:
-            first = em.variable(loop.iv, s.depth)
+        vectors, run = -(-columns // s.lanes), b.index(s.fetching_steps)
+        carried = [(value, self.vector()) for value in sums]
+        with b.loop(b.index(0), part.steps, run, carried) as outer:
+            first = em.variable(outer.iv, s.depth)
             self._fetch_panel(tile, panel, first, part)
             self._fetch_beside(tile, panel, rows, columns, first, part)
-            loop.yielded = steps(first, b.index(0), b.index(run), loop.carried)
-        return steps(ZERO, whole, part.steps, loop.results) if s.k % run else loop.results
+            count = run
+            if s.k % s.fetching_steps:
+                left = b.op(f"arith.subi {part.steps}, {outer.iv} : index")
+                count = b.op(f"arith.minui {left}, {run} : index")
+            carried = [(value, self.vector()) for value in outer.carried]
+            with b.loop(b.index(0), count, b.index(1), carried) as loop:
+                step = first + em.variable(loop.iv, s.fetching_steps)
+                loop.yielded = self._step(tile, panel, rows, vectors, part, step, loop.carried)
+            outer.yielded = loop.results
+        return outer.results
 
     def _step(
         self, tile: Affine, panel: Affine, rows: int, vectors: int, part: Part, step: Affine,
         sums: Sequence[str],
     ) -> list[str]:  # fmt: skip
         """One step of the depth: rows x vectors products are added."""
-        b, s = self.builder, self.blocking
-        kind = f"vector<{s.lanes}x{self.kind.register}>"
+        b = self.builder
         right = [self.right_vector(panel, step, v) for v in range(vectors)]
         result: list[str] = []
         for r in range(rows):
             left = self.left_element(tile, r, step, part)
-            with b.width(s.lanes):
-                wide = b.splat(left, self.kind.register)
-            for v in range(vectors):
-                old = sums[r * vectors + v]
-                result.append(b.op(f"math.fma {wide}, {right[v]}, {old} : {kind}"))
+            with b.width(self.blocking.lanes):
+                wide = b.splat(left, self.factors.packed)
+                result += [
+                    self.factors.multiply_add(wide, right[v], sums[r * vectors + v])
+                    for v in range(vectors)
+                ]
         return result
 
     # -- fetching ahead ----------------------------------------------------------------------------
@@ -212,7 +224,7 @@ class _Product(PanelPacking):
         em, s = self.em, self.blocking
         run = s.fetching_steps
         number, _ = em.divmod(first, run)
-        share = -(-run // s.tiles)
+        share, span = -(-run // s.tiles), self.factors.span
         start = em.variable(part.next, self.node.operands[1].size)
         for i in range(share):
             row = (tile * -(-s.depth // run) + number) * share + i
@@ -220,9 +232,9 @@ class _Product(PanelPacking):
                 if self.right_is_turned:
                     along, column = em.divmod(row, s.lanes)
                     column = panel * s.width + column * s.vectors + v
-                    place = column * self.right.free.stride + along * s.lanes
+                    place = column * self.right.free.stride + along * (s.lanes * span)
                 else:
-                    place = panel * s.width + v * s.lanes + row * self.right.summed.stride
+                    place = panel * s.width + v * s.lanes + row * (self.right.summed.stride * span)
                 self._fetch(self.inputs[self.node.operands[1]], start + place, 2)
 
     def _fetch_beside(
@@ -276,7 +288,7 @@ class _Product(PanelPacking):
                     offset = self.item * (s.m * s.n) + place * s.n + column
                     position = Position.of_offset(offset)
                     self.written.add(offset)
-                    total = Value(self.kind, (self.get(self.sums, self.sums_size, at),), s.lanes)
+                    total = Value(self.kind, (self.get(self.sums, at),), s.lanes)
                     em.pin(tensor, position, elementwise.convert(b, total, tensor.type))
                     values = [em.element(root, position) for root in self.region.results]
                     for value, buffer in zip(values, self.outputs, strict=True):

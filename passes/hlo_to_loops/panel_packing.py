@@ -7,18 +7,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hlo.passes.hlo_to_loops import elementwise
-from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
-from hlo.passes.hlo_to_loops.builder import Builder, Value
-from hlo.passes.hlo_to_loops.elemental.contractions import product_type
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine
+from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
 from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand
 from hlo.passes.hlo_to_loops.product_blocking import blocking_of, is_transposed_left, lanes_of
+from hlo.passes.hlo_to_loops.product_factors import WordFactors, factors_of
 from hlo.passes.hlo_to_loops.register_transpose import transpose_square
 
 ALIASING_BYTES = 4096  # lines a multiple of this apart share the 8 ways of a set of the cache
 WAYS = 8
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A buffer on the stack: its SSA name, how many elements it has, and their MLIR type."""
+
+    name: str
+    size: int
+    scalar: str
+
+    @property
+    def memref(self) -> str:
+        return f"memref<{self.size}x{self.scalar}>"
 
 
 @dataclass(frozen=True)
@@ -27,7 +40,7 @@ class Part:
 
     Attributes:
         index: its number.
-        at: where it begins.
+        at: where it begins, in steps.
         steps: SSA name of how many steps it has.
         next: SSA name of where in the right operand what is packed after it begins.
     """
@@ -41,6 +54,8 @@ class Part:
 class PanelPacking:
     """The operands of one product and their packed copies, of the work unit being emitted.
 
+    Steps of the depth are those of the factors, of one element or more.
+
     Attributes:
         kind: element type of the sums.
         item, items: index of the product in the batch, and in each batch dimension.
@@ -52,22 +67,24 @@ class PanelPacking:
         self, region: Region, node: Node, left: MatrixOperand, right: MatrixOperand
     ) -> None:
         self.region, self.node, self.left, self.right = region, node, left, right
-        self.kind = product_type(node.results[0].type)
+        self.inputs, self.outputs = argument_buffers(region)
+        self.builder = Builder()
+        self.em = Emitter(self.builder, self.inputs)
+        self.factors = factors_of(self.em, node, left.summed.extent)
+        self.kind = self.factors.kind
         self.batch = tuple(axis.extent for axis in left.batch)
         self.left_is_transposed = is_transposed_left(left)
         self.right_is_turned = right.summed.stride == 1 and right.free.stride != 1
         self.blocking = blocking_of(
-            left.free.extent, right.free.extent, left.summed.extent, lanes_of(node),
-            batch=math.prod(self.batch), packs_left=self.left_is_transposed,
+            left.free.extent, right.free.extent, left.summed.extent // self.factors.span,
+            lanes_of(node), batch=math.prod(self.batch), packs_left=self.left_is_transposed,
         )  # fmt: skip
-        self.inputs, self.outputs = argument_buffers(region)
-        self.builder = Builder()
-        self.em = Emitter(self.builder, self.inputs)
-        lhs, step = node.operands[0], left.free.stride * (4 if self.kind.name == "f32" else 8)
+        lhs = node.operands[0]
+        row_bytes = left.free.stride * lhs.type.memory_bytes
         self.copies_left = (
             self.left_is_transposed
-            or lhs.type != self.kind
-            or (self.blocking.rows > WAYS and step % ALIASING_BYTES == 0)
+            or not self.factors.in_place(lhs)
+            or (self.blocking.rows > WAYS and row_bytes % ALIASING_BYTES == 0)
         )
         self.item, self.items = ZERO, list[Affine]()
         self.first_tile = self.first_panel = ZERO
@@ -76,63 +93,82 @@ class PanelPacking:
     # -- scratch -----------------------------------------------------------------------------------
     def make_scratch(self) -> None:
         """Buffers for the packed operands, on the stack."""
-        s = self.blocking
+        s, packed = self.blocking, self.factors.packed
         # Copied rows, or runs of rows, are some lines more than a power of two apart.
         self.left_pitch = -(-s.depth // s.lanes) * s.lanes + s.lanes
-        self.left_size = s.rows * self.left_pitch
+        left_size = s.rows * self.left_pitch
         if self.left_is_transposed:
             self.left_pitch = s.depth * s.lanes + s.lanes
-            self.left_size = -(-s.tiles * s.rows // s.lanes) * self.left_pitch
-        self.packed_size = s.panels * s.depth * s.width
-        self.packed = self.scratch(self.packed_size)
-        self.copied = self.scratch(self.left_size) if self.copies_left else ""
+            left_size = -(-s.tiles * s.rows // s.lanes) * self.left_pitch
+        self.packed = self.scratch(s.panels * s.depth * s.width, packed)
+        if self.copies_left:
+            self.copied = self.scratch(left_size, packed)
+        if self.factors.biased:
+            runs = -(-s.tiles * s.rows // s.lanes)
+            self.row_sums = self.scratch(runs * s.lanes, self.kind.memory)
+            self.row_total = self.scratch(s.lanes, self.kind.memory)
 
-    def scratch(self, elements: int) -> str:
-        """A buffer of sums' elements on the stack."""
-        return self.builder.load(
-            f"memref.alloca() {{alignment = 64 : i64}} : {self._memref(elements)}"
+    def scratch(self, elements: int, scalar: str) -> Scratch:
+        """A buffer on the stack."""
+        name = self.builder.load(
+            f"memref.alloca() {{alignment = 64 : i64}} : memref<{elements}x{scalar}>"
         )
-
-    def _memref(self, elements: int) -> str:
-        return f"memref<{elements}x{self.kind.memory}>"
+        return Scratch(name, elements, scalar)
 
     def vector(self) -> str:
+        """MLIR type of a vector of sums."""
         return f"vector<{self.blocking.lanes}x{self.kind.memory}>"
 
     def zero(self) -> str:
         with self.builder.width(self.blocking.lanes):
             return elementwise.constant(self.builder, self.kind, 0).name
 
-    def put(self, value: str, buffer: str, size: int, at: Affine) -> None:
+    def put(self, value: str, buffer: Scratch, at: Affine) -> None:
         """Stores a vector in scratch."""
-        place = f"{buffer}[{self.em.index(at)}]"
         self.builder.effect(
-            f"vector.store {value}, {place} : {self._memref(size)}, {self.vector()}"
+            f"vector.store {value}, {buffer.name}[{self.em.index(at)}] : {buffer.memref}, "
+            f"vector<{self.blocking.lanes}x{buffer.scalar}>"
         )
 
-    def get(self, buffer: str, size: int, at: Affine) -> str:
+    def get(self, buffer: Scratch, at: Affine) -> str:
         """Loads a vector from scratch."""
-        place = f"{buffer}[{self.em.index(at)}]"
-        return self.builder.load(f"vector.load {place} : {self._memref(size)}, {self.vector()}")
+        return self.builder.load(
+            f"vector.load {buffer.name}[{self.em.index(at)}] : {buffer.memref}, "
+            f"vector<{self.blocking.lanes}x{buffer.scalar}>"
+        )
+
+    def get_one(self, buffer: Scratch, at: Affine) -> str:
+        """Loads an element from scratch."""
+        return self.builder.load(
+            f"memref.load {buffer.name}[{self.em.index(at)}] : {buffer.memref}"
+        )
 
     # -- places ------------------------------------------------------------------------------------
-    def right_at(self, column: Affine, depth: Affine) -> Affine:
-        """Offset in the right operand."""
-        return self._at(self.right, column, depth)
+    def right_at(self, column: Affine, step: Affine) -> Affine:
+        """Offset of a step's first element in the right operand."""
+        return self._at(self.right, column, step)
 
-    def left_at(self, row: Affine, depth: Affine) -> Affine:
-        """Offset in the left operand."""
-        return self._at(self.left, row, depth)
+    def left_at(self, row: Affine, step: Affine) -> Affine:
+        """Offset of a step's first element in the left operand."""
+        return self._at(self.left, row, step)
 
-    def _at(self, walk: MatrixOperand, free: Affine, depth: Affine) -> Affine:
-        total = free * walk.free.stride + depth * walk.summed.stride
+    def _at(self, walk: MatrixOperand, free: Affine, step: Affine) -> Affine:
+        total = free * walk.free.stride + step * (walk.summed.stride * self.factors.span)
         for axis, index in zip(walk.batch, self.items, strict=True):
             total = total + index * axis.stride
         return total
 
-    def _load(self, side: int, offset: Affine) -> Value:
-        value = self.em.element(self.node.operands[side], Position.of_offset(offset))
-        return elementwise.convert(self.builder, value, self.kind)
+    def _across(self, side: int, free: Affine, step: Affine) -> str:
+        """In vector mode: a step of neighbours along an operand's free dimension."""
+        walk = (self.left, self.right)[side]
+        first = self._at(walk, free, step)
+        return self.factors.across(
+            side, [first + j * walk.summed.stride for j in range(self.factors.span)]
+        )
+
+    def _along(self, side: int, free: Affine, step: Affine) -> str:
+        """In vector mode: neighbouring steps of one row or column."""
+        return self.factors.along(side, self._at((self.left, self.right)[side], free, step))
 
     def columns(self, cut: bool) -> int:
         """Columns of a panel; `cut`: of the last one."""
@@ -140,22 +176,20 @@ class PanelPacking:
 
     def left_element(self, tile: Affine, row: int, step: Affine, part: Part) -> str:
         """The left operand in a row of a tile at a step of a part of the depth."""
-        b, em, s = self.builder, self.em, self.blocking
+        s = self.blocking
         if not self.copies_left:
             row_at = (self.first_tile + tile) * s.rows + row
-            return self._load(0, self.left_at(row_at, part.at + step)).name
-        at = step + row * self.left_pitch
+            return self.factors.left(self.left_at(row_at, part.at + step))
         if self.left_is_transposed:
-            run, lane = em.divmod(tile * s.rows + row, s.lanes)
-            at = run * self.left_pitch + step * s.lanes + lane
-        place = f"{self.copied}[{em.index(at)}]"
-        return b.load(f"memref.load {place} : {self._memref(self.left_size)}")
+            run, lane = self.em.divmod(tile * s.rows + row, s.lanes)
+            return self.get_one(self.copied, run * self.left_pitch + step * s.lanes + lane)
+        return self.get_one(self.copied, step + row * self.left_pitch)
 
     def right_vector(self, panel: Affine, step: Affine, vector: int) -> str:
         """A vector of a panel of the right operand at a step of the part that is packed."""
         s = self.blocking
         at = panel * (s.depth * s.width) + step * s.width + vector * s.lanes
-        return self.get(self.packed, self.packed_size, at)
+        return self.get(self.packed, at)
 
     # -- control -----------------------------------------------------------------------------------
     def is_part(self, part: Part, number: int) -> str:
@@ -222,57 +256,73 @@ class PanelPacking:
     def pack_right(self, part: Part) -> None:
         """Panels of the right operand: their columns side by side for each step of the depth."""
         b, em, s = self.builder, self.em, self.blocking
-        pack = self._pack_square if self.right_is_turned else self._pack_row
-
-        def steps(step: Affine, count: int) -> None:
-            with b.loop(b.index(0), self.panel_count, b.index(1)) as loop:
-                panel = em.variable(loop.iv, s.panels)
-                self.at_last(
-                    self.first_panel + panel, s.all_panels, s.last_columns != s.width,
-                    lambda cut: pack(panel, part.at, step, count, cut),
-                )  # fmt: skip
-
         if self.right_is_turned:
-            self._in_vectors(part, steps)
+            self._in_vectors(part, lambda step, count: self._pack_squares(part, step, count))
             return
         with b.loop(b.index(0), part.steps, b.index(1)) as loop:
-            steps(em.variable(loop.iv, s.depth), 1)
+            step = em.variable(loop.iv, s.depth)
+            with b.loop(b.index(0), self.panel_count, b.index(1)) as inner:
+                panel = em.variable(inner.iv, s.panels)
+                self.at_last(
+                    self.first_panel + panel, s.all_panels, s.last_columns != s.width,
+                    lambda cut: self._pack_row(panel, part.at, step, self.columns(cut)),
+                )  # fmt: skip
 
-    def _pack_row(self, panel: Affine, depth_at: Affine, step: Affine, _: int, cut: bool) -> None:
+    def _pack_row(self, panel: Affine, depth_at: Affine, step: Affine, columns: int) -> None:
         """One step of the depth: a row of the panel."""
-        s, columns = self.blocking, self.columns(cut)
+        s = self.blocking
         first = (self.first_panel + panel) * s.width
         for v in range(-(-columns // s.lanes)):
             at = panel * (s.depth * s.width) + step * s.width + v * s.lanes
 
             def store(column: Affine, at: Affine = at) -> None:
-                value = self._load(1, self.right_at(column, depth_at + step))
-                self.put(value.name, self.packed, self.packed_size, at)
+                value = self._across(1, column, depth_at + step)
+                self.put(self.factors.for_panel(value), self.packed, at)
 
             valid = min(s.lanes, columns - v * s.lanes)
             self.lanes_from(first + v * s.lanes, s.n, valid, store)
 
+    def _pack_squares(self, part: Part, step: Affine, count: int) -> None:
+        """`count` steps of every vector of columns, which are contiguous along the depth."""
+        b, em, s = self.builder, self.em, self.blocking
+        vectors = -(-s.n // s.lanes)
+        with b.loop(b.index(0), self.panel_count, b.index(1)) as loop:
+            panel = em.variable(loop.iv, s.panels)
+            first = (self.first_panel + panel) * s.vectors
+            across = b.index(s.vectors)
+            if vectors % s.vectors:
+                left = b.op(f"arith.subi {b.index(vectors)}, {em.index(first)} : index")
+                across = b.op(f"arith.minui {left}, {across} : index")
+            with b.loop(b.index(0), across, b.index(1)) as inner:
+                vector = em.variable(inner.iv, s.vectors)
+                at = panel * (s.depth * s.width) + step * s.width + vector * s.lanes
+                rest = s.n - (vectors - 1) * s.lanes
+                self.at_last(
+                    first + vector, vectors, rest != s.lanes,
+                    lambda cut: self._pack_square(
+                        (first + vector) * s.lanes, rest if cut else s.lanes,
+                        part.at + step, count, at,
+                    ),
+                )  # fmt: skip
+
     def _pack_square(
-        self, panel: Affine, depth_at: Affine, step: Affine, steps: int, cut: bool
+        self, column: Affine, columns: int, step: Affine, count: int, at: Affine
     ) -> None:
-        """The same from columns that are contiguous along the depth: squares are turned."""
-        b, s, columns = self.builder, self.blocking, self.columns(cut)
-        first = (self.first_panel + panel) * s.width
-        for v in range(-(-columns // s.lanes)):
-            valid = min(s.lanes, columns - v * s.lanes)
-            rows: list[str] = [self.zero()] * s.lanes
+        """A square of columns and steps is turned."""
+        b, s = self.builder, self.blocking
+        with b.width(s.lanes):
+            rows = [b.constant(0, self.factors.packed)] * s.lanes
 
-            def load(lane: Affine, v: int = v, valid: int = valid, rows: list[str] = rows) -> None:
-                for c in range(valid):
-                    column = first + (v * s.lanes + c)
-                    rows[c] = self._load(1, self.right_at(column, lane)).name
+        def load(lane: Affine) -> None:
+            for c in range(columns):
+                rows[c] = self._along(1, column + c, lane)
 
-            self.lanes_from(depth_at + step, s.k, steps, load)
-            with b.width(s.lanes):
-                rows = transpose_square(b, rows, self.kind.register)
-            for d in range(steps):
-                at = panel * (s.depth * s.width) + (step + d) * s.width + v * s.lanes
-                self.put(rows[d], self.packed, self.packed_size, at)
+        self.lanes_from(step, s.k, count, load)
+        with b.width(s.lanes):
+            turned = transpose_square(b, rows, self.factors.packed)[:count]
+            turned = [self.factors.for_panel(row) for row in turned]
+        for d, row in enumerate(turned):
+            self.put(row, self.packed, at + d * s.width)
 
     # -- the left operand --------------------------------------------------------------------------
     def pack_left(self, part: Part) -> None:
@@ -294,10 +344,9 @@ class PanelPacking:
                 em.variable(name, s.m)
                 with em.vector(name, s.lanes, mask):
                     em.hoist_from_here()
-                    value = self._load(0, self.left_at(Affine.variable(name), part.at + step))
+                    value = self._across(0, Affine.variable(name), part.at + step)
                 run, _ = em.divmod(row, s.lanes)
-                at = run * self.left_pitch + step * s.lanes
-                self.put(value.name, self.copied, self.left_size, at)
+                self.put(value, self.copied, run * self.left_pitch + step * s.lanes)
 
     def copy_left(self, tile: Affine, rows: int, part: Part) -> None:
         """A tile of the left operand, next to one another in cache."""
@@ -306,12 +355,66 @@ class PanelPacking:
 
         def copy(step: Affine, valid: int) -> None:
             def store(lane: Affine) -> None:
-                value = self._load(0, self.left_at(row_at + row, lane))
-                at = row * self.left_pitch + step
-                self.put(value.name, self.copied, self.left_size, at)
+                value = self._along(0, row_at + row, lane)
+                self.put(value, self.copied, row * self.left_pitch + step)
 
             self.lanes_from(part.at + step, s.k, valid, store)
 
         with b.loop(b.index(0), b.index(rows), b.index(1)) as loop:
             row = em.variable(loop.iv, rows)
             self._in_vectors(part, copy)
+
+    # -- sums of rows ------------------------------------------------------------------------------
+    def sum_rows(self, part: Part) -> None:
+        """Where factors are biased: what sums of each row of the block miss, for a part."""
+        factors = self.factors
+        if not isinstance(factors, WordFactors) or not factors.biased:
+            return
+        b, em, s = self.builder, self.em, self.blocking
+        if self.left_is_transposed:
+            with b.loop(b.index(0), b.index(self.row_sums.size), b.index(s.lanes)) as loop:
+                row = em.variable(loop.iv, self.row_sums.size)
+                total = self._sum_run(factors, row, part)
+                with b.width(s.lanes):
+                    total = factors.missing(total)
+                self.put(total, self.row_sums, row)
+            return
+        with b.loop(b.index(0), self.tile_count, b.index(1)) as loop:
+            tile = em.variable(loop.iv, s.tiles)
+            self.at_last(
+                self.first_tile + tile, s.all_tiles, s.last_rows != s.rows,
+                lambda cut: self._sum_tile(factors, tile, s.last_rows if cut else s.rows, part),
+            )  # fmt: skip
+
+    def _sum_run(self, factors: WordFactors, row: Affine, part: Part) -> str:
+        """Sums of as many rows as there are lanes, of a packed left operand."""
+        b, em, s = self.builder, self.em, self.blocking
+        run, _ = em.divmod(row, s.lanes)
+        with b.loop(b.index(0), part.steps, b.index(1), [(self.zero(), self.vector())]) as loop:
+            step = em.variable(loop.iv, s.depth)
+            words = self.get(self.copied, run * self.left_pitch + step * s.lanes)
+            with b.width(s.lanes):
+                loop.yielded = [factors.add_row(words, loop.carried[0])]
+        return loop.results[0]
+
+    def _sum_tile(self, factors: WordFactors, tile: Affine, rows: int, part: Part) -> None:
+        """Sums of a tile's rows, read in place."""
+        b, em, s = self.builder, self.em, self.blocking
+        row_at = (self.first_tile + tile) * s.rows
+
+        def add(step: Affine, valid: int) -> None:
+            def words(lane: Affine) -> None:
+                total = self.get(self.row_total, ZERO)
+                total = factors.add_row(self._along(0, row_at + row, lane), total)
+                self.put(total, self.row_total, ZERO)
+
+            self.lanes_from(part.at + step, s.k, valid, words)
+
+        with b.loop(b.index(0), b.index(rows), b.index(1)) as loop:
+            row = em.variable(loop.iv, rows)
+            self.put(self.zero(), self.row_total, ZERO)
+            self._in_vectors(part, add)
+            total = self.get(self.row_total, ZERO)
+            total = b.op(f"vector.reduction <add>, {total} : {self.vector()} into i32")
+            place = f"{self.row_sums.name}[{em.index(tile * s.rows + row)}]"
+            b.effect(f"memref.store {factors.missing(total)}, {place} : {self.row_sums.memref}")

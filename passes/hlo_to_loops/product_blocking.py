@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hlo.passes.hlo_to_loops.elemental.contractions import product_type
 from hlo.passes.hlo_to_loops.graph import Node
 from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand, matrix_operands
+from hlo.passes.hlo_to_loops.product_factors import sums_type
 
 VECTOR_BYTES = 64
 # Rows of a tile for its vectors across: 24 accumulators, and registers for what they are fed from.
@@ -29,6 +29,7 @@ LARGE_RIGHT = 1 << 20  # elements of a right operand in rows that is read better
 LARGE_RIGHT_OF_MANY = 1 << 18  # the same where it has long rows, or the left operand many
 LONG_ROWS, MANY_ROWS = 1024, 512
 LARGE_LEFT = 1 << 20  # elements of a left operand that is not read again for every few columns
+FEWEST_ROWS_OF_INTEGERS = 2
 FEWEST_COLUMNS = 128  # that it is read for
 FAR_BYTES = 3072  # between steps of the depth beyond which a tile's columns are read with misses
 
@@ -134,7 +135,7 @@ def even_part(count: int, most: int) -> int:
 
 def lanes_of(node: Node) -> int:
     """Elements of a vector of a product's sums."""
-    return 16 if product_type(node.results[0].type).name == "f32" else 8
+    return 8 if sums_type(node.results[0].type).bits == 64 else 16
 
 
 def is_transposed_left(operand: MatrixOperand) -> bool:
@@ -142,16 +143,26 @@ def is_transposed_left(operand: MatrixOperand) -> bool:
     return operand.summed.stride != 1 and operand.summed.extent > 1
 
 
+def _has_types(node: Node) -> bool:
+    """Whether a product has floats, or integers of whole bytes, throughout."""
+    result, operands = node.results[0].type, [o.type for o in node.operands]
+    if result.is_float:
+        return all(t.is_float for t in operands)
+    return all(t.is_integer and t.bits >= 8 for t in (result, *operands))
+
+
 def packs(node: Node) -> bool:
     """Whether a dot_general is computed with packed operands."""
-    if node.name != "dot_general" or product_type(node.results[0].type).name not in ("f32", "f64"):
-        return False
-    if not all(o.type.is_float for o in node.operands):
+    if node.name != "dot_general" or not _has_types(node):
         return False
     if (operands := matrix_operands(node)) is None:
         return False
     left, right = operands
     m, n, k = left.free.extent, right.free.extent, left.summed.extent
+    if node.results[0].type.is_integer:  # there are no other tiles for them
+        return (
+            m >= FEWEST_ROWS_OF_INTEGERS and n >= lanes_of(node) and m * n * k >= SMALLEST_PRODUCT
+        )
     if min(m, n, k) < lanes_of(node) or math.prod((m, n, k)) < SMALLEST_PRODUCT:
         return False
     if right.summed.stride == 1 and right.free.stride != 1:

@@ -1,0 +1,59 @@
+"""Which products are computed by dot instructions, and how their factors are packed."""
+
+from __future__ import annotations
+
+import pytest
+from kernel_regions import region
+
+from hlo.passes.hlo_to_loops import product_factors
+from hlo.passes.hlo_to_loops.packed_matrix_kernel import emit_packed_product
+
+
+def _text(m: int, k: int, n: int, kind: str, result: str) -> str:
+    types = f"tensor<{m}x{k}x{kind}>", f"tensor<{k}x{n}x{kind}>", f"tensor<{m}x{n}x{result}>"
+    kernel = emit_packed_product(
+        region(
+            f"func.func @main(%a: {types[0]}, %b: {types[1]}) -> {types[2]} {{\n"
+            f"%0 = hlo.dot_general %a, %b, contracting_dims = [1] x [0] : ({types[0]}, {types[1]}) "
+            f"-> {types[2]}\nreturn %0 : {types[2]} }}"
+        )
+    )
+    assert kernel is not None
+    return kernel.text
+
+
+@pytest.fixture
+def all_features(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(product_factors, "has_feature", lambda _: True)
+
+
+@pytest.mark.usefixtures("all_features")
+@pytest.mark.parametrize("kind", ["i8", "ui8"])
+def test_bytes_are_multiplied_four_at_a_time(kind: str) -> None:
+    text = _text(24, 64, 48, kind, "i32")
+    assert "llvm.x86.avx512.vpdpbusd.512" in text
+    # 64 / 4 steps x 48 columns of words.
+    assert "memref<768xi32>" in text
+    assert "arith.xori" in text
+
+
+@pytest.mark.usefixtures("all_features")
+@pytest.mark.parametrize(
+    ("k", "kind", "result"), [(63, "i8", "i32"), (64, "i8", "i64"), (64, "i16", "i32")]
+)
+def test_others_are_multiplied_one_at_a_time(k: int, kind: str, result: str) -> None:
+    text = _text(24, k, 48, kind, result)
+    assert "vpdpbusd" not in text
+    assert "arith.muli" in text
+
+
+def test_processors_without_the_instruction_multiply_one_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(product_factors, "has_feature", lambda _: False)
+    assert "vpdpbusd" not in _text(24, 64, 48, "i8", "i32")
+
+
+def test_features_are_whole_words() -> None:
+    assert not product_factors.has_feature("")
+    assert not product_factors.has_feature("no-such-feature")
