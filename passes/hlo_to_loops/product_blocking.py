@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hlo.passes.hlo_to_loops.graph import Node
 from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand, matrix_operands
-from hlo.passes.hlo_to_loops.product_factors import sums_type
+from hlo.passes.hlo_to_loops.product_factors import sums_type, word_instruction
 
 VECTOR_BYTES = 64
 # Rows of a tile for its vectors across: 24 accumulators, and registers for what they are fed from.
@@ -29,7 +29,7 @@ LARGE_RIGHT = 1 << 20  # elements of a right operand in rows that is read better
 LARGE_RIGHT_OF_MANY = 1 << 18  # the same where it has long rows, or the left operand many
 LONG_ROWS, MANY_ROWS = 1024, 512
 LARGE_LEFT = 1 << 20  # elements of a left operand that is not read again for every few columns
-FEWEST_ROWS_OF_INTEGERS = 2
+FEWEST_ROWS_OF_WORDS = 2
 FEWEST_COLUMNS = 128  # that it is read for
 FAR_BYTES = 3072  # between steps of the depth beyond which a tile's columns are read with misses
 
@@ -159,10 +159,9 @@ def packs(node: Node) -> bool:
         return False
     left, right = operands
     m, n, k = left.free.extent, right.free.extent, left.summed.extent
-    if node.results[0].type.is_integer:  # there are no other tiles for them
-        return (
-            m >= FEWEST_ROWS_OF_INTEGERS and n >= lanes_of(node) and m * n * k >= SMALLEST_PRODUCT
-        )
+    if node.results[0].type.is_integer or word_instruction(node, k) is not None:
+        # There are no other tiles for them.
+        return m >= FEWEST_ROWS_OF_WORDS and n >= lanes_of(node) and m * n * k >= SMALLEST_PRODUCT
     if min(m, n, k) < lanes_of(node) or math.prod((m, n, k)) < SMALLEST_PRODUCT:
         return False
     if right.summed.stride == 1 and right.free.stride != 1:

@@ -24,6 +24,7 @@ from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 
 WORD_BYTES = 4
+FLUSHES = "hlo.flushes_subnormals"  # on a dot of bf16 that may take subnormal numbers for zero
 UPPER_BITS = 0x80808080 - (1 << 32)  # of the bytes of a word
 
 
@@ -104,6 +105,7 @@ class WordInstruction:
 
 
 BYTES = WordInstruction("avx512vnni", "llvm.x86.avx512.vpdpbusd.512", "i8")
+HALVES = WordInstruction("avx512bf16", "llvm.x86.avx512bf16.dpbf16ps.512", "bf16")
 
 
 class WordFactors(Factors):
@@ -116,6 +118,7 @@ class WordFactors(Factors):
         self.packed = "i32"
         self.instruction = instruction
         element = node.operands[0].type
+        self.memory = element.memory
         self.span = WORD_BYTES // element.memory_bytes
         self.signed = element.is_signed
         self.biased = element.is_integer
@@ -141,7 +144,7 @@ class WordFactors(Factors):
         for start in range(0, count, width):
             lanes += [str(start + i) for i in range(width)]
             lanes += [str(count + start + i) for i in range(width)]
-        vector = f"vector<{count}x{self.instruction.element}>"
+        vector = f"vector<{count}x{self.memory}>"
         return self.em.b.op(
             f"vector.shuffle {low}, {high} [{', '.join(lanes)}] : {vector}, {vector}"
         )
@@ -151,7 +154,7 @@ class WordFactors(Factors):
 
     def left(self, offset: Affine) -> str:
         word = self._raw(0, offset, self.span)
-        kind = f"vector<{self.span}x{self.instruction.element}>"
+        kind = f"vector<{self.span}x{self.memory}>"
         with self.em.b.width(0):
             word = self.em.b.op(f"vector.bitcast {word} : {kind} to vector<1xi32>")
             return self.em.b.op(f"vector.extract {word}[0] : i32 from vector<1xi32>")
@@ -165,7 +168,7 @@ class WordFactors(Factors):
 
     def _raw(self, side: int, offset: Affine, count: int) -> str:
         """`count` neighbours in memory; in vector mode those of lanes that are masked are 0."""
-        em, b, memory = self.em, self.em.b, self.instruction.element
+        em, b, memory = self.em, self.em.b, self.memory
         buffer = em.buffers[self.node.operands[side]]
         em.loaded.setdefault(buffer, set()).add(offset)
         place = f"{buffer.name}[{em.index(offset)}]"
@@ -186,7 +189,7 @@ class WordFactors(Factors):
 
     def _as_words(self, value: str) -> str:
         b = self.em.b
-        kind = f"vector<{b.lanes * self.span}x{self.instruction.element}>"
+        kind = f"vector<{b.lanes * self.span}x{self.memory}>"
         return b.op(f"vector.bitcast {value} : {kind} to {b.type_of('i32')}")
 
     def multiply_add(self, left: str, right: str, total: str) -> str:
@@ -220,12 +223,15 @@ class WordFactors(Factors):
 
 def word_instruction(node: Node, depth: int) -> WordInstruction | None:
     """What multiplies and adds words of a product's operands on this machine; None if nothing."""
-    types = [operand.type for operand in node.operands]
-    if not all(t.is_integer and t.bits == 8 for t in types):
+    types, sums = [operand.type for operand in node.operands], sums_type(node.results[0].type).name
+    found = None
+    if all(t.is_integer and t.bits == 8 for t in types) and sums == "i32":
+        found = BYTES
+    elif all(t.name == "bf16" for t in types) and sums == "f32" and FLUSHES in node.attributes:
+        found = HALVES
+    if found is None or depth % (WORD_BYTES // types[0].memory_bytes):
         return None
-    if sums_type(node.results[0].type).name != "i32" or depth % WORD_BYTES:
-        return None
-    return BYTES if has_feature(BYTES.feature) else None
+    return found if has_feature(found.feature) else None
 
 
 def has_feature(name: str) -> bool:

@@ -13,6 +13,7 @@ from hlo.passes.base import Pass
 from hlo.passes.hlo_to_loops.contraction_kernel import depth_of, minor_is_free
 from hlo.passes.hlo_to_loops.graph import node_of, tensor_of
 from hlo.passes.hlo_to_loops.matrix_multiply import SMALLEST_PRODUCT, matrix_operands
+from hlo.passes.hlo_to_loops.product_factors import FLUSHES
 from hlo.passes.kernel_forms.building import create, reshaped, transposed
 
 
@@ -35,7 +36,13 @@ class PrepareDots(Pass):
         %b = hlo.reshape %w : tensor<768x768xf32>
         %d = hlo.dot_general %a, %b, contracting_dims = [1] x [0] : tensor<128x768xf32>
         %0 = hlo.reshape %d : tensor<1x128x12x64xf32>
+
+    Attributes:
+        fast: mark products of bf16 with `hlo.flushes_subnormals`: kernels may use instructions
+            that take subnormal factors and sums for zero.
     """
+
+    fast: bool = False
 
     def run(self, module: ir.Module) -> bool:
         found: list[ir.Operation] = []
@@ -50,8 +57,20 @@ class PrepareDots(Pass):
         for op in found:
             ready = _with_columns_minor(op)
             changed |= ready is not op
+            changed |= self.fast and _mark(ready)
             changed |= _merge(ready)
         return changed
+
+
+def _mark(op: ir.Operation) -> bool:
+    """Allows kernels to flush subnormals, where it helps and is not allowed already."""
+    if FLUSHES in op.attributes or any(
+        str(ir.RankedTensorType(v.type).element_type) != "bf16" for v in op.operands
+    ):
+        return False
+    with op.context:
+        op.attributes[FLUSHES] = ir.UnitAttr.get()
+    return True
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,8 @@ class Options:
         max_bytes: most bytes of the peak: arguments, results and intermediates; intermediates are
             made again, not kept, to stay within it. 0 for no limit.
         fast: let simplification change how floats round, and take them for finite; the rules are
-            listed in docs/simplification.md under "Fast arithmetic".
+            listed in docs/simplification.md under "Fast arithmetic". Products of bf16 may take
+            subnormal numbers for zero, as the processor's instructions for them do.
         vendor: compute matrix products by the vendor's library where it is faster.
         emulate: run a program for a GPU on the emulated device, which finds errors and races.
         emulator: which emulated device: `ptx`, the interpreter of PTX, with every check; `fibers`,

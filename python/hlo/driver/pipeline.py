@@ -24,11 +24,12 @@ from hlo.passes.memory.schedule import Schedule
 from hlo.passes.memory.unroll_rotations import UnrollRotations
 
 
-def fusion_passes(composites: bool = True) -> tuple[PipelineElement, ...]:
+def fusion_passes(composites: bool = True, fast: bool = False) -> tuple[PipelineElement, ...]:
     """Kernel forms, then fusion.
 
     Args:
         composites: whether the target has kernels for attention and for several steps in one.
+        fast: whether products may take subnormal numbers for zero.
     """
     joining: tuple[PipelineElement, ...] = (
         JoinReductionSteps(),  # what split-reductions took apart is one launch again
@@ -42,7 +43,7 @@ def fusion_passes(composites: bool = True) -> tuple[PipelineElement, ...]:
         ConvolutionsToDots(),  # windows of one element: all positions are rows of a product
         PrepareSorts(),  # comparators become functions that see nothing but elements
         *((FuseSorts(),) if composites else ()),  # ahead of fusion, which takes slices and iotas
-        PrepareDots(),
+        PrepareDots(fast=fast),
         SplitDots(),  # sums of partial dots fuse with what follows
         *((SplitMoments(),) if composites else ()),  # a variance in one pass over its input
         SplitReductions(),  # ahead of fusion, so that both halves take in what is around them
@@ -60,15 +61,15 @@ def phase_passes(
 ) -> tuple[PipelineElement, ...]:
     """The passes that take a program from the phase before `phase` to it, in order.
 
-    `fast` lets rules change how floats round, and take them for finite; `composites` as
-    for `fusion_passes`.
+    `fast` lets rules change how floats round, and take them for finite, and is that of
+    `fusion_passes`; `composites` as there.
 
     From `Phase.HOST` on the program is no longer one module of `hlo`: see `hlo.driver.compile`.
     """
     return {
         Phase.LEGALIZED: legalize.PIPELINE,
         Phase.SIMPLIFIED: simplify.FAST_PIPELINE if fast else simplify.PIPELINE,
-        Phase.FUSED: fusion_passes(composites),
+        Phase.FUSED: fusion_passes(composites, fast),
     }.get(phase, ())
 
 

@@ -9,15 +9,17 @@ from hlo.passes.hlo_to_loops import product_factors
 from hlo.passes.hlo_to_loops.packed_matrix_kernel import emit_packed_product
 
 
-def _text(m: int, k: int, n: int, kind: str, result: str) -> str:
+def _program(m: int, k: int, n: int, kind: str, result: str, marks: str = "") -> str:
     types = f"tensor<{m}x{k}x{kind}>", f"tensor<{k}x{n}x{kind}>", f"tensor<{m}x{n}x{result}>"
-    kernel = emit_packed_product(
-        region(
-            f"func.func @main(%a: {types[0]}, %b: {types[1]}) -> {types[2]} {{\n"
-            f"%0 = hlo.dot_general %a, %b, contracting_dims = [1] x [0] : ({types[0]}, {types[1]}) "
-            f"-> {types[2]}\nreturn %0 : {types[2]} }}"
-        )
+    return (
+        f"func.func @main(%a: {types[0]}, %b: {types[1]}) -> {types[2]} {{\n"
+        f"%0 = hlo.dot_general %a, %b, contracting_dims = [1] x [0] {marks} : ({types[0]}, "
+        f"{types[1]}) -> {types[2]}\nreturn %0 : {types[2]} }}"
     )
+
+
+def _text(m: int, k: int, n: int, kind: str, result: str, marks: str = "") -> str:
+    kernel = emit_packed_product(region(_program(m, k, n, kind, result, marks)))
     assert kernel is not None
     return kernel.text
 
@@ -52,6 +54,15 @@ def test_processors_without_the_instruction_multiply_one_at_a_time(
 ) -> None:
     monkeypatch.setattr(product_factors, "has_feature", lambda _: False)
     assert "vpdpbusd" not in _text(24, 64, 48, "i8", "i32")
+
+
+@pytest.mark.usefixtures("all_features")
+def test_bf16_goes_in_pairs_where_subnormals_may_be_flushed() -> None:
+    marks = f"{{{product_factors.FLUSHES}}}"
+    assert "dpbf16ps" in _text(24, 64, 48, "bf16", "f32", marks)
+    assert "dpbf16ps" in _text(24, 64, 48, "bf16", "bf16", marks)
+    assert emit_packed_product(region(_program(24, 64, 48, "bf16", "f32"))) is None
+    assert emit_packed_product(region(_program(24, 63, 48, "bf16", "f32", marks))) is None
 
 
 def test_features_are_whole_words() -> None:
