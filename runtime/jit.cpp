@@ -121,13 +121,16 @@ void onLlvmDiagnostic(LLVMDiagnosticInfoRef info, void *text) {
   errors += takeMessage(LLVMGetDiagInfoDescription(info));
 }
 
-// Nothing we compile unwinds; saying so spares every function its unwind table, and the loader its registration.
-void markNoUnwind(LLVMContextRef context, LLVMModuleRef module) {
+// Nothing we compile unwinds; saying so spares every function its unwind table, and the loader its registration. A
+// frame pointer lets a function align its stack: without one, vectors that are spilled lie across cache lines.
+void setFunctionAttributes(LLVMContextRef context, LLVMModuleRef module) {
   static const unsigned kind = LLVMGetEnumAttributeKindForName("nounwind", 8);
-  LLVMAttributeRef attribute = LLVMCreateEnumAttribute(context, kind, 0);
+  LLVMAttributeRef noUnwind = LLVMCreateEnumAttribute(context, kind, 0);
+  LLVMAttributeRef framePointer = LLVMCreateStringAttribute(context, "frame-pointer", 13, "all", 3);
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
     if (!LLVMIsDeclaration(f))
-      LLVMAddAttributeAtIndex(f, static_cast<LLVMAttributeIndex>(LLVMAttributeFunctionIndex), attribute);
+      for (LLVMAttributeRef attribute : {noUnwind, framePointer})
+        LLVMAddAttributeAtIndex(f, static_cast<LLVMAttributeIndex>(LLVMAttributeFunctionIndex), attribute);
 }
 
 LLVMTargetMachineRef makeTargetMachine(const CompileOptions &options, const std::string &triple) {
@@ -327,7 +330,7 @@ template <typename Make> std::string compileMade(const CompileOptions &options, 
   LLVMSetTarget(llvmModule, triple.c_str());
   Handle<LLVMTargetDataRef, LLVMDisposeTargetData> layout(LLVMCreateTargetDataLayout(machine));
   LLVMSetModuleDataLayout(llvmModule, layout);
-  markNoUnwind(context, llvmModule);
+  setFunctionAttributes(context, llvmModule);
   if (options.verify) {
     char *message = nullptr;
     const bool broken = LLVMVerifyModule(llvmModule, LLVMReturnStatusAction, &message);

@@ -4,13 +4,15 @@ subnormal results kept.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hlo.passes.hlo_to_loops.elementwise import coefficients
-from hlo.passes.hlo_to_loops.elementwise.numeric import (
-    Bits,
-    Real,
-    polynomial,
-    power_of_two,
+from hlo.passes.hlo_to_loops.elementwise.numeric import Real, polynomial
+from hlo.passes.hlo_to_loops.elementwise.whole_numbers import (
+    Whole,
+    nearest_integer,
     scale,
+    two_to,
 )
 
 _LOG2_E = 1.4426950408889634
@@ -23,66 +25,80 @@ _LOG_2 = {
 _EXP_RANGE = {"f32": (-105.0, 89.5), "f64": (-750.0, 710.5)}
 # Below the first, expm1 rounds to -1; above the second, it overflows, and half the scale does not.
 _EXPM1_RANGE = {"f32": (-18.0, 88.75), "f64": (-39.0, 709.8)}
+# Above it, the logistic function is 1 and a reciprocal power of two still is a normal number.
+_LOGISTIC_ONE = {"f32": 80.0, "f64": 700.0}
+# From here on, tanh rounds to 1.
+_TANH_ONE = {"f32": 9.5, "f64": 19.5}
 
 
-def nearest_integer(x: Real) -> tuple[Real, Bits]:
-    """x rounded to an integer, as a float and as bits, for |x| below 2**(p - 2).
+def _reduced(x: Real, factor: float = 1.0) -> tuple[Real, Whole]:
+    """(r, n) with factor * x = n log 2 + factor * r, for a power of two as factor."""
+    count = nearest_integer(x, factor * _LOG2_E)
+    high, low = _LOG_2[x.scalar]
+    rest = count.real.fma(-high / factor, x)
+    return count.real.fma(-low / factor, rest), count
 
-    By a constant whose unit is 1: a conversion would be undefined on NaN, which here gives NaN and
-    arbitrary bits.
+
+def _exp_series(x: Real, factor: float = 1.0) -> Sequence[float]:
+    """Coefficients of e**(factor * r) in powers of r, |factor * r| at most log(2) / 2."""
+    powers = (1.0, 1.0, *coefficients.EXP[x.scalar])
+    return [factor**i * value for i, value in enumerate(powers)]
+
+
+def _grown(rest: Real) -> Real:
+    """e**rest - 1, |rest| at most log(2) / 2."""
+    return polynomial(rest, coefficients.EXP[rest.scalar]).fma(rest * rest, rest)
+
+
+def _exp_parts(x: Real, low: Real | None, excess: float = 0.0) -> tuple[Real, Whole]:
+    """(m, n) with e**(x + low) = m * 2**n, m near 1; n stops beyond the range of the format.
+
+    Args:
+        excess: how far above the range of e**x the results are wanted.
     """
-    magic = 1.5 * 2.0**x.mantissa
-    shifted = x + magic
-    return shifted - magic, shifted.bits() - x.lift(magic).bits()
-
-
-def reduce_exp(x: Real, low: Real | None = None) -> tuple[Real, Bits]:
-    """(exp(r) - 1, n) with x + low = n log 2 + r."""
-    count, exponent = nearest_integer(x * _LOG2_E)
-    high_part, low_part = _LOG_2[x.scalar]
-    rest = count.fma(-high_part, x)
-    rest = count.fma(-low_part, rest)
+    least, most = _EXP_RANGE[x.scalar]
+    rest, count = _reduced(x.at_most(most + excess).at_least(least))
     if low is not None:
         rest = rest + low
-    square = rest * rest
-    return polynomial(rest, coefficients.EXP[x.scalar]).fma(square, rest), exponent
+    return polynomial(rest, _exp_series(x)), count
 
 
 def exp(x: Real, low: Real | None = None) -> Real:
     """e**(x + low), within 1 ULP; `low` is a correction below the unit of x."""
-    least, most = _EXP_RANGE[x.scalar]
-    fraction, exponent = reduce_exp(x.at_most(most).at_least(least), low)
-    return scale(fraction + 1.0, exponent)
+    return scale(*_exp_parts(x, low))
 
 
 def half_exp(x: Real) -> Real:
     """e**x / 2, which overflows later than e**x."""
-    least, most = _EXP_RANGE[x.scalar]
-    fraction, exponent = reduce_exp(x.at_most(most + 1.0).at_least(least))
-    return scale(fraction + 1.0, exponent - 1)
+    grown, count = _exp_parts(x, None, excess=1.0)
+    return scale(grown, count.minus_one())
 
 
 def expm1(x: Real) -> Real:
     """e**x - 1 without cancellation; keeps -0."""
     least, most = _EXPM1_RANGE[x.scalar]
-    fraction, exponent = reduce_exp(x.at_most(most).at_least(least))
-    half = power_of_two(exponent - 1)
-    result = half.fma(fraction, half - 0.5) * 2.0
-    return x.eq(0.0).real(x, result)
+    rest, count = _reduced(x.at_most(most).at_least(least))
+    half = two_to(count, x, offset=-1)
+    return (half.fma(_grown(rest), half - 0.5) * 2.0).copysign(x)
 
 
 def logistic(x: Real) -> Real:
-    """1 / (1 + e**-x), small results to full precision."""
-    decayed = exp(-abs(x))
-    return (x < 0.0).real(decayed, 1.0) / (decayed + 1.0)
+    """1 / (1 + e**-x), small results to full precision.
+
+    With -x = r - n log 2 it is 2**n / (2**n + e**r).
+    """
+    least, _ = _EXP_RANGE[x.scalar]
+    rest, count = _reduced(x.at_most(_LOGISTIC_ONE[x.scalar]).at_least(least))
+    decayed = polynomial(rest, _exp_series(x, -1.0))
+    return scale(1.0 / (scale(x.lift(1.0), count) + decayed), count)
 
 
 def tanh(x: Real) -> Real:
-    """A polynomial below 0.6, 1 - 2 / (e**(2|x|) + 1) above."""
-    magnitude = abs(x)
-    square = x * x
+    """A polynomial below 0.6, 1 - 2 / (e**2|x| + 1) above."""
+    magnitude, square = abs(x), x * x
     near = (square * x).fma(polynomial(square, coefficients.TANH[x.scalar]), x)
-    grown = exp((magnitude + magnitude).at_most(50.0))
+    rest, count = _reduced(magnitude.at_most(_TANH_ONE[x.scalar]), 2.0)
+    grown = scale(polynomial(rest, _exp_series(x, 2.0)), count)
     far = 1.0 - 2.0 / (grown + 1.0)
     return (magnitude < 0.6).real(near, far).copysign(x)
 

@@ -416,7 +416,7 @@ def exponent_of(x: Real) -> Bits:
     return tiny.bits(field - shift, field)
 
 
-def scale(x: Real, exponent: Bits) -> Real:
+def scale_in_two_steps(x: Real, exponent: Bits) -> Real:
     """x * 2**exponent in two multiplications: |exponent| may reach twice the largest of the format.
 
     The product is rounded once when x is in [1/2, 2]: the first factor keeps it normal.

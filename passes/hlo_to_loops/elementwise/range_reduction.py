@@ -1,6 +1,7 @@
 """Reduction of any angle to a fraction of pi, exact for huge arguments.
 
-Common arguments take a three-part Cody-Waite reduction. Larger ones multiply the significand by a
+Common arguments take a three-part Cody-Waite reduction, the rounding of whose sum is kept. Larger
+ones multiply the significand by a
 window of the bits of 1 / (2 pi) in integers (Payne and Hanik, "Radian reduction for trigonometric
 functions", 1983), under a branch that no vector of common arguments takes.
 """
@@ -10,15 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from hlo.passes.hlo_to_loops.elementwise.exponential import nearest_integer
 from hlo.passes.hlo_to_loops.elementwise.numeric import (
     Bits,
     Pair,
     Real,
     fast_two_sum,
     two_product,
-    two_sum,
 )
+from hlo.passes.hlo_to_loops.elementwise.whole_numbers import nearest_integer
 
 # The bits of 1 / (2 pi) in words of 32; the point is after the second.
 _TURN_WORDS = (
@@ -65,13 +65,18 @@ _TURN_WORDS = (
     0xFC33EF08,
     0x26BD0D87,
 )
-# pi in parts, each the nearest to what the ones before leave.
-_PI = {
-    "f32": (3.1415927410125732, -8.742277657347586e-08, -3.4302490200117637e-15),
-    "f64": (3.141592653589793, 1.2246467991473532e-16, -2.9947698097183397e-33),
+# pi / 2 in parts, each the nearest to what the ones before leave; the second has so few bits that
+# its product with the number of quarter turns of a common argument is exact.
+_QUARTER_TURN = {
+    "f32": tuple(map(float.fromhex, ("0x1.921fb6p+0", "-0x1.778p-25", "0x1.68c234p-39"))),
+    "f64": tuple(
+        map(float.fromhex, ("0x1.921fb54442d18p+0", "0x1.1a6263318p-54", "-0x1.d1fc8f8cbb5bfp-89"))
+    ),
 }
-# Up to here the three parts leave an error below the unit of the result.
-_COMMON = {"f32": 30000.0, "f64": 500000.0}
+# pi / 2 in parts of full precision.
+_HALF_PI = (float.fromhex("0x1.921fb54442d18p+0"), float.fromhex("0x1.1a62633145c07p-54"))
+# Up to here the parts leave an error below the unit of the result.
+_COMMON = {"f32": 25000.0, "f64": 500000.0}
 
 
 @dataclass(frozen=True)
@@ -91,17 +96,20 @@ class Reduced:
 
 def reduce_angle(x: Real) -> Reduced:
     """x modulo pi / 2; NaN for infinite x."""
-    high, middle, low = (part / 2 for part in _PI[x.scalar])
-    steps, count = nearest_integer(x * (2 / 3.141592653589793))
+    high, middle, low = _QUARTER_TURN[x.scalar]
+    turns = nearest_integer(x, 2 / 3.141592653589793)
+    steps, count = turns.real, turns.low_bits
     first = (-steps).fma(high, x)
     second = steps * middle
-    rest, lost = two_sum(first, -second)
-    left = (-steps).fma(low, lost - steps.fma(middle, -second))
+    # `first` is a multiple of the unit of `second` or not smaller, so that this is the exact error.
+    rest = first - second
+    left = (-steps).fma(low, (first - rest) - second)
     magnitude = abs(x)
-    far = (magnitude > _COMMON[x.scalar]) & magnitude.is_finite()
+    near = magnitude <= _COMMON[x.scalar]
     b, real_type = x.b, x.b.type_of(x.scalar)
-    with b.choice(far.any(), [real_type, real_type, b.type_of(count.scalar)]) as choice:
+    with b.choice((~near).any(), [real_type, real_type, b.type_of(count.scalar)]) as choice:
         with choice.then():
+            far = (magnitude > _COMMON[x.scalar]) & magnitude.is_finite()
             exact = _reduce_far(far.real(magnitude, 1.0))
             negative = x.sign_bit()
             turned = negative.real(-exact.rest, exact.rest), negative.real(-exact.low, exact.low)
@@ -221,6 +229,6 @@ def _real(word: Bits) -> Real:
 
 def _times_half_pi(x: Pair) -> Pair:
     high, low = x
-    half_pi, half_pi_low = (part / 2 for part in _PI["f64"][:2])
+    half_pi, half_pi_low = _HALF_PI
     product, error = two_product(high, high.lift(half_pi))
     return fast_two_sum(product, error + (high * half_pi_low + low * half_pi))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hlo.passes.hlo_to_loops.elementwise import coefficients
-from hlo.passes.hlo_to_loops.elementwise.exponential import nearest_integer
 from hlo.passes.hlo_to_loops.elementwise.logarithm import small_to_real, split
 from hlo.passes.hlo_to_loops.elementwise.numeric import (
     Mask,
@@ -11,10 +10,9 @@ from hlo.passes.hlo_to_loops.elementwise.numeric import (
     Real,
     fast_two_sum,
     polynomial,
-    power_of_two,
-    scale,
     two_product,
 )
+from hlo.passes.hlo_to_loops.elementwise.whole_numbers import nearest_integer, scale, two_to
 
 # A third of the pattern of x plus this is near the pattern of its cube root.
 _CBRT_BIAS = {"f32": 709958130, "f64": 0x2A9F7893782DA1CE}
@@ -99,15 +97,15 @@ def _limits(magnitude: Real, y: Real, usual: Mask, regular: Real) -> Real:
 def _exp2_double(high: Real, low: Real) -> Real:
     """2**(high + low), clamped where that is infinite or zero."""
     inside = abs(high) < 1080.0
-    count, exponent = nearest_integer(high.at_most(1080.0).at_least(-1080.0))
-    rest = inside.real(high - count, 0.0)
+    count = nearest_integer(high.at_most(1080.0).at_least(-1080.0))
+    rest = inside.real(high - count.real, 0.0)
     ln2, ln2_low = 0.6931471805599453, 2.3190468138462996e-17
     scaled, error = two_product(rest, rest.lift(ln2))
     error = error + (rest * ln2_low + inside.real(low, 0.0) * ln2)
     scaled, error = fast_two_sum(scaled, error)
     fraction = (scaled * scaled).fma(polynomial(scaled, coefficients.EXP["f64"]), error)
     grown, left = fast_two_sum(scaled.lift(1.0), scaled)
-    return scale(grown + (left + scaled.fma(error, fraction)), exponent)
+    return scale(grown + (left + scaled.fma(error, fraction)), count)
 
 
 def _power_double(magnitude: Real, y: Real) -> Real:
@@ -135,8 +133,8 @@ def _power_single(magnitude: Real, y: Real) -> Real:
     log = s.fma(square * polynomial(square, coefficients.POWER_LOG["f64"]), s) * 2.8853900817779268
     product = (small_to_real(exponent, wide) + log) * exponent_y
     clamped = product.at_most(200.0).at_least(-200.0)
-    count, integer = nearest_integer(clamped)
-    rest = clamped - count
+    count = nearest_integer(clamped)
+    rest = clamped - count.real
     series = polynomial(rest, coefficients.POWER_EXP2["f64"])
-    result = rest.fma(series, 1.0) * power_of_two(integer)
+    result = rest.fma(series, 1.0) * two_to(count, wide)
     return _limits(wide, exponent_y, usual, result).cast("f32")

@@ -176,3 +176,25 @@ def test_half_rounding_is_numpys(name: str) -> None:
             assert np.uint16(got).view(np.float16) != np.uint16(got).view(np.float16)
         else:
             assert got == expected.view(np.uint16), value
+
+
+def test_spilled_vectors_lie_on_an_aligned_stack() -> None:
+    vector, count = "vector<8xi64>", 40
+    lines = [
+        f"%p{i} = llvm.getelementptr %a[{i}] : (!llvm.ptr) -> !llvm.ptr, {vector}"
+        for i in range(count)
+    ]
+    lines += [
+        f"%v{i} = llvm.load volatile %p{i} {{alignment = 8 : i64}} : !llvm.ptr -> {vector}"
+        for i in range(count)
+    ]
+    lines += [
+        f"llvm.store volatile %v{i}, %p{i} {{alignment = 8 : i64}} : {vector}, !llvm.ptr"
+        for i in reversed(range(count))
+    ]
+    text = f"module {{ llvm.func @f(%a: !llvm.ptr) {{ {chr(10).join(lines)} llvm.return }} }}"
+    assembly = runtime.compile_to_assembly(
+        parse(text), CodegenOptions(cpu="znver4", features="", triple="x86_64-unknown-linux-gnu")
+    )
+    assert "(%rsp)" in assembly, "nothing was spilled"
+    assert "andq\t$-64, %rsp" in assembly
