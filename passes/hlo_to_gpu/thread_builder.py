@@ -18,6 +18,8 @@ class ThreadBuilder(Builder):
         shared_bytes: their size.
     """
 
+    keeps_nans = False
+
     def __init__(self, block: int) -> None:
         super().__init__()
         self.block = block

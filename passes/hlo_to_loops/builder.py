@@ -62,6 +62,9 @@ class Builder:
     scalars when it is 0 and `vector<lanes x ...>` otherwise.
     """
 
+    # Whether a NaN that a float op gives is an operand's, made quiet, or has no bits but the first.
+    keeps_nans = True
+
     def __init__(self, lanes: int = 0) -> None:
         self.lanes = lanes
         self._constants: list[str] = []
@@ -73,6 +76,8 @@ class Builder:
         # The names defined in each open region; function arguments are in none.
         self._defined: list[set[str]] = [set()]
         self._next = 0
+        # Values of the integer constants, by name.
+        self._integers: dict[str, int] = {}
         # Masks of the first lane alone.
         self.single_lane_masks: set[str] = set()
 
@@ -194,7 +199,13 @@ class Builder:
             known = self.fresh()
             self._constants.append(f"  {known} = {text}")
             self._scopes[0][text] = known
+            if scalar[0] == "i" and scalar not in ("i1", "index"):
+                self._integers[known] = int(literal)
         return known
+
+    def integer_of(self, name: str) -> int | None:
+        """The signed value that all lanes of an integer constant have; None of anything else."""
+        return self._integers.get(name)
 
     def index(self, value: int) -> str:
         """A scalar `index` constant, whatever the current width."""
@@ -213,6 +224,8 @@ class Builder:
         """A scalar SSA value in every lane of the current width."""
         if not self.lanes:
             return scalar_name
+        if (value := self.integer_of(scalar_name)) is not None:
+            return self.constant(value, scalar_type)
         return self.op(
             f"vector.broadcast {scalar_name} : {scalar_type} to {self.type_of(scalar_type)}"
         )

@@ -126,9 +126,14 @@ BASIC_EMITTERS: dict[str, Emitter] = {
         integer=integers.add,
         boolean=operator.or_,
         complex_=complex_basic.add,
+        single=True,
     ),
     "subtract": elementwise(
-        "subtract", real=operator.sub, integer=integers.subtract, complex_=complex_basic.subtract
+        "subtract",
+        real=operator.sub,
+        integer=integers.subtract,
+        complex_=complex_basic.subtract,
+        single=True,
     ),
     "multiply": elementwise(
         "multiply",
@@ -136,9 +141,14 @@ BASIC_EMITTERS: dict[str, Emitter] = {
         integer=integers.multiply,
         boolean=operator.and_,
         complex_=complex_basic.multiply,
+        single=True,
     ),
     "divide": elementwise(
-        "divide", real=operator.truediv, integer=integers.divide, complex_=complex_basic.divide
+        "divide",
+        real=operator.truediv,
+        integer=integers.divide,
+        complex_=complex_basic.divide,
+        single=True,
     ),
     "remainder": elementwise("remainder", real=arithmetic.remainder, integer=integers.remainder),
     "negate": elementwise(
@@ -156,6 +166,7 @@ BASIC_EMITTERS: dict[str, Emitter] = {
         real=lambda x: x * x,
         integer=lambda x, type_: integers.multiply(x, x, type_),
         complex_=complex_basic.square,
+        single=True,
     ),
     "conj": elementwise("conj", real=lambda x: x, complex_=complex_basic.conjugate, exact=True),
     "maximum": elementwise(

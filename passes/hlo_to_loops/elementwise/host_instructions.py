@@ -6,6 +6,7 @@ its registers' widths: the caller then computes the same by other ops.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from hlo.executable import runtime
@@ -30,18 +31,67 @@ def scale_by(x: Real, exponent: Real) -> Real | None:
     """x * 2**floor(exponent), rounded once: infinite, zero and subnormal as it comes (vscalef)."""
     if not _has_avx512(x):
         return None
+    return _masked("scalef", x, [(x.name, None), (exponent.name, None), (x.name, None)])
+
+
+def split_exponent(x: Real) -> tuple[Real, Real] | None:
+    """(m, e) with |x| = m * 2**e and m in [1, 2), for finite x other than 0; x may be subnormal
+    (vgetmant, vgetexp).
+    """
+    if not _has_avx512(x):
+        return None
+    mantissa = _masked("getmant", x, [(x.name, None), (0, "i32"), (x.name, None)])
+    return mantissa, _masked("getexp", x, [(x.name, None), (x.name, None)])
+
+
+def fix_up(result: Real, operand: Real, answers: Mapping[str, str]) -> Real | None:
+    """`result`, or what `answers` says for the class of the operand (vfixupimm).
+
+    Args:
+        answers: from names of `_CLASSES` to names of `_ANSWERS`.
+    """
+    if not _has_avx512(result):
+        return None
+    b, kind = result.b, f"i{result.width}"
+    table = sum(_ANSWERS[answer] << 4 * _CLASSES[name] for name, answer in answers.items())
+    operands: list[Operand] = [(result.name, None), (operand.name, None)]
+    operands += [(b.constant(table, kind), b.type_of(kind)), (0, "i32")]
+    return _masked("fixupimm", result, operands)
+
+
+_CLASSES = {
+    "quiet nan": 0,
+    "signaling nan": 1,
+    "zero": 2,
+    "one": 3,
+    "-inf": 4,
+    "inf": 5,
+    "negative": 6,
+    "positive": 7,
+}
+_ANSWERS = {"result": 0, "operand": 1, "quieted operand": 2, "nan": 3, "-inf": 4, "inf": 5}
+
+Operand = tuple[str | int, str | None]
+
+
+def _masked(name: str, x: Real, operands: Sequence[Operand]) -> Real:
+    """An instruction of AVX-512 on all lanes.
+
+    Args:
+        x: a value of the result's type.
+        operands: an SSA name or an immediate, and its type if that is not the result's.
+    """
     b, bits = x.b, x.b.lanes * x.width
-    vector, mask_bits = b.type_of(x.scalar), max(x.b.lanes, 8)
-    letter = "d" if x.is_double else "s"
+    vector, letter = b.type_of(x.scalar), "d" if x.is_double else "s"
+    immediates = [*operands, (-1, f"i{max(b.lanes, 8)}")]
+    if bits == 512:
+        immediates.append((4, "i32"))  # rounds as the environment says
     with b.width(0):
-        everywhere = b.constant(-1, f"i{mask_bits}")
-        operands, types = [x.name, exponent.name, x.name, everywhere], [vector] * 3
-        types.append(f"i{mask_bits}")
-        if bits == 512:
-            operands.append(b.constant(4, "i32"))  # rounds as the environment says
-            types.append("i32")
-    text = (
-        f'llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.p{letter}.{bits}"'
-        f"({', '.join(operands)}) : ({', '.join(types)}) -> {vector}"
+        names = [v if isinstance(v, str) else b.constant(v, t or "i32") for v, t in immediates]
+    types = ", ".join(kind or vector for _, kind in immediates)
+    return x.of(
+        b.op(
+            f'llvm.call_intrinsic "llvm.x86.avx512.mask.{name}.p{letter}.{bits}"'
+            f"({', '.join(names)}) : ({types}) -> {vector}"
+        )
     )
-    return x.of(b.op(text))

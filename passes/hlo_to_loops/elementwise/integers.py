@@ -87,8 +87,20 @@ def _quotient(x: Bits, y: Bits, type_: ElementType) -> Bits:
     return (numerator / denominator).to_integer("i32", type_.is_signed)
 
 
+def _by_constant(x: Bits, y: Bits, type_: ElementType) -> Bits | None:
+    """x / y toward zero for a constant y that is not zero: LLVM multiplies by its reciprocal."""
+    value = y.b.integer_of(y.name)
+    if not value:
+        return None
+    if type_.is_signed and value == -1:
+        return renormalise(-x, type_)
+    return x.op("divsi" if type_.is_signed else "divui", y)
+
+
 def divide(x: Bits, y: Bits, type_: ElementType) -> Bits:
     """Toward zero; x / 0 is all ones; the least value / -1 is itself."""
+    if (quotient := _by_constant(x, y, type_)) is not None:
+        return quotient
     divisor, zero = _guarded(x, y, type_)
     everything = -1 if type_.is_signed else (1 << type_.bits) - 1
     return zero.bits(everything, _quotient(x, divisor, type_))
@@ -96,6 +108,8 @@ def divide(x: Bits, y: Bits, type_: ElementType) -> Bits:
 
 def remainder(x: Bits, y: Bits, type_: ElementType) -> Bits:
     """With the sign of the dividend; x % 0 is x; the least value % -1 is 0."""
+    if (quotient := _by_constant(x, y, type_)) is not None:
+        return renormalise(x - quotient * y, type_)
     divisor, zero = _guarded(x, y, type_)
     if not x.b.lanes or type_.bits > 32:
         rest = x.op("remsi" if type_.is_signed else "remui", divisor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hlo.passes.hlo_to_loops.elementwise import coefficients
+from hlo.passes.hlo_to_loops.elementwise import coefficients, host_instructions
 from hlo.passes.hlo_to_loops.elementwise.numeric import (
     Bits,
     Mask,
@@ -20,13 +20,18 @@ _LN_2 = 0.6931471805599453
 _ROOT_HALF = {"f32": 0x3F3504F3, "f64": 0x3FE6A09E667F3BCD}
 
 
-def split(x: Real) -> tuple[Real, Bits]:
+def split(x: Real) -> tuple[Real, Real]:
     """(m, e) with x = m * 2**e and m in [sqrt(1/2), sqrt(2)), for positive finite x."""
+    root_half = _ROOT_HALF[x.scalar]
+    if (parts := host_instructions.split_exponent(x)) is not None:
+        mantissa, exponent = parts
+        above = mantissa >= x.integer(root_half + (1 << x.mantissa)).as_real()
+        return above.real(mantissa * 0.5, mantissa), above.real(exponent + 1.0, exponent)
     tiny = x < x.smallest_normal
     bits = tiny.real(x * 2.0 ** (x.mantissa + 1), x).bits()
-    exponent = (bits - _ROOT_HALF[x.scalar]).sar(x.mantissa)
+    exponent = (bits - root_half).sar(x.mantissa)
     mantissa = (bits - (exponent << x.mantissa)).as_real()
-    return mantissa, tiny.bits(exponent - (x.mantissa + 1), exponent)
+    return mantissa, small_to_real(tiny.bits(exponent - (x.mantissa + 1), exponent), x)
 
 
 def small_to_real(exponent: Bits, like: Real) -> Real:
@@ -63,9 +68,22 @@ def log(x: Real, correction: Real | None = None) -> Real:
     """log(x + correction); -inf at 0, NaN below; `correction` is below the unit of x."""
     mantissa, exponent = split(x)
     low = None if correction is None else correction / x
-    result = _combine(_log_parts(mantissa - 1.0, low), small_to_real(exponent, x))
+    result = _combine(_log_parts(mantissa - 1.0, low), exponent)
+    fixed = host_instructions.fix_up(result, x, _LOG_LIMITS)
+    if fixed is not None:
+        return fixed
     special = x.eq(0.0).real(float("-inf"), (x < 0.0).real(float("nan"), x))
     return ((x > 0.0) & (x < float("inf"))).real(result, special)
+
+
+_LOG_LIMITS = {
+    "quiet nan": "operand",
+    "signaling nan": "quieted operand",
+    "zero": "-inf",
+    "-inf": "nan",
+    "inf": "inf",
+    "negative": "nan",
+}
 
 
 def _one_plus(x: Real) -> Pair:

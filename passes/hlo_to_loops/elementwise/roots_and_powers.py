@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hlo.passes.hlo_to_loops.elementwise import coefficients
-from hlo.passes.hlo_to_loops.elementwise.logarithm import small_to_real, split
+from hlo.passes.hlo_to_loops.elementwise.logarithm import split
 from hlo.passes.hlo_to_loops.elementwise.numeric import (
     Mask,
     Pair,
@@ -83,7 +83,7 @@ def _log2_double(x: Real) -> tuple[Real, Pair]:
     factor, factor_low = 2.8853900817779268, float.fromhex("0x1.777d0ffda0d24p-55")
     product, product_error = two_product(high, high.lift(factor))
     product_error = product_error + (high * factor_low + low * factor)
-    return small_to_real(exponent, x), fast_two_sum(product, product_error)
+    return exponent, fast_two_sum(product, product_error)
 
 
 def _limits(magnitude: Real, y: Real, usual: Mask, regular: Real) -> Real:
@@ -131,7 +131,7 @@ def _power_single(magnitude: Real, y: Real) -> Real:
     s = (mantissa - 1.0) / (mantissa + 1.0)
     square = s * s
     log = s.fma(square * polynomial(square, coefficients.POWER_LOG["f64"]), s) * 2.8853900817779268
-    product = (small_to_real(exponent, wide) + log) * exponent_y
+    product = (exponent + log) * exponent_y
     clamped = product.at_most(200.0).at_least(-200.0)
     count = nearest_integer(clamped)
     rest = clamped - count.real

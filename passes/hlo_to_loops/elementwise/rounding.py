@@ -24,9 +24,12 @@ def largest_finite(format_: FloatFormat) -> float:
     return (1 + mantissa / 2**format_.mantissa) * 2.0 ** (ones - format_.bias)
 
 
-def round_to(x: Real, type_: ElementType) -> Real:
+def round_to(x: Real, type_: ElementType, *, single: bool = False) -> Real:
     """Rounds an `f32` (or `f64`) register to the precision and range of `type_`, as `f32` or its
     own register.
+
+    Args:
+        single: whether x is what one float op gives of values of `type_`.
     """
     if type_.register == "f64":
         return x
@@ -37,7 +40,7 @@ def round_to(x: Real, type_: ElementType) -> Real:
     if type_.name == "f16":
         return x.cast("f16").cast("f32")
     if type_.name == "bf16":
-        return _round_bfloat16(x)
+        return _round_bfloat16(x, single)
     if type_.name == "f8E8M0FNU":
         return _round_power_of_two(x)
     return _round_small(x, type_.format)
@@ -58,10 +61,12 @@ def to_odd_single(x: Real) -> Real:
     return inexact.bits(truncated | 1, bits).as_real()
 
 
-def _round_bfloat16(x: Real) -> Real:
+def _round_bfloat16(x: Real, single: bool) -> Real:
     bits = x.bits()
     odd = bits.shr(16) & 1
     rounded = (bits + 0x7FFF + odd) & -0x10000
+    if single and x.b.keeps_nans:  # 0x7FFF more does not carry out of bits that are zero
+        return rounded.as_real()
     return x.is_nan().bits((bits | 0x400000) & -0x10000, rounded).as_real()
 
 

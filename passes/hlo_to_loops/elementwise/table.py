@@ -31,6 +31,7 @@ def elementwise(
     boolean: MaskFunction | None = None,
     complex_: ComplexFunction | None = None,
     exact: bool = False,
+    single: bool = False,
 ) -> Emitter:
     """An emitter for an op whose operands and result have one element type.
 
@@ -42,6 +43,7 @@ def elementwise(
         complex_: on (real, imaginary) pairs.
         exact: the result of `real` is a value of any format with at least f16's exponents: nothing
         to round there.
+        single: `real` is one float op.
 
     Raises (from the emitter):
         UnsupportedError: for an element type without a function.
@@ -54,7 +56,7 @@ def elementwise(
         if kind is Kind.FLOAT and real is not None:
             result = real(*(storage.real(b, operand) for operand in operands))
             if not (exact and type_.name in _EXACT):
-                result = round_to(result, type_)
+                result = round_to(result, type_, single=single)
             return storage.value_of(type_, result)
         if kind in (Kind.SINT, Kind.UINT) and integer is not None:
             return storage.value_of(type_, integer(*(storage.bits(b, v) for v in operands), type_))
