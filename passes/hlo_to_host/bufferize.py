@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from hlo.passes.hlo_to_host.carried import BRANCHES, branch_source, carried_through
 from hlo.passes.hlo_to_host.host_text import HostText, Storage
 from hlo.passes.hlo_to_host.kernel_table import KernelTable, structural_key
 from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness
@@ -100,24 +101,40 @@ class Bufferizer:
                 wish, root = wishes.get(result), block.live.root(operand)
                 if wish is not None and root not in wishes and id(wish) in taken:
                     wishes[root] = wish
+            if node.name in BRANCHES:
+                self._wish_through_branches(block, node)
+
+    @staticmethod
+    def _wish_through_branches(block: Block, node: Node) -> None:
+        """What a branch hands on is computed where the result goes."""
+        for region in node.regions:
+            for k, result in enumerate(node.results):
+                wish, source = block.wishes.get(result), branch_source(region, k)
+                if wish is not None and source is not None:
+                    block.wishes.setdefault(block.live.root(source), wish)
 
     def _deliver(self, sources: Sequence[Storage], targets: Sequence[Storage]) -> None:
         """Copies each source into its target, as if all at once."""
         moves = [(s, t) for s, t in zip(sources, targets, strict=True) if s is not t and t.elements]
-        overwritten = {id(t) for _, t in moves}
-        saved: dict[int, Storage] = {}
-        for source, _ in moves:
-            if id(source) in overwritten and id(source) not in saved:
-                saved[id(source)] = self._alloc_like(source, "swap", "")
-                self.text.copy(source, saved[id(source)], "values change places")
-        for source, target in moves:
+        while moves:
+            read = {id(source) for source, _ in moves}
+            ready = next((move for move in moves if id(move[1]) not in read), None)
+            if ready is None:  # all targets are sources too: one of them is saved
+                lost = moves[0][1]
+                saved = self._alloc_like(lost, "swap", "")
+                saved.owned = lost.owned
+                self.text.copy(lost, saved, "values change places")
+                moves = [(saved if source is lost else source, t) for source, t in moves]
+                continue
+            source, target = ready
             reason = (
                 "a value that goes to a result or a carry is needed elsewhere too"
                 if source.owned
                 else "an argument, a constant or a value from outside is passed on"
             )
             self.copies.append(f"{target.name}: {reason}")
-            self.text.copy(saved.get(id(source), source), target, reason)
+            self.text.copy(source, target, reason)
+            moves.remove(ready)
 
     def _deliver_values(self, values: Sequence[Tensor], targets: Sequence[Storage]) -> None:
         """Moves each value into its target; constants that code fills in are filled in there."""
@@ -388,23 +405,48 @@ class Bufferizer:
         return text.value(f"arith.cmpi ne, {byte}, {text.constant(0, 'i8')} : i8")
 
     def _branch_targets(self, block: Block, node: Node) -> list[Storage]:
+        """Where the results go; branches may read there what they captured and write over it."""
         targets: list[Storage] = []
-        for result in node.results:
-            wish = block.wishes.get(result)
-            if wish is not None and wish.needed_until < block.at and wish not in targets:
-                target = wish
-            else:
+        for k, result in enumerate(node.results):
+            target = block.wishes.get(result)
+            if target is None or target.needed_until > block.at or target in targets:
+                target = self._captured_target(block, node, k, targets)
+            if target is None:
                 target = self.text.alloc(
                     result.size, result.type, label_of(node), location_of(node)
                 )
-            target.needed_until = -1
             targets.append(target)
         return targets
 
+    def _captured_target(
+        self, block: Block, node: Node, k: int, taken: Sequence[Storage]
+    ) -> Storage | None:
+        """The storage of a value that dies here and that a branch hands on or updates."""
+        result = node.results[k]
+        for region in node.regions:
+            source = branch_source(region, k)
+            storage = None if source is None else self._storages.get(source)
+            if (
+                source is not None
+                and storage is not None
+                and storage not in taken
+                and storage.owned
+                and storage.bytes == result.size * result.type.memory_bytes
+                and storage.type.memory == result.type.memory
+                and storage.needed_until <= block.at
+                and block.live.last_use(source) <= block.at
+            ):
+                return storage
+        return None
+
     def _branch(self, region: Region, targets: Sequence[Storage]) -> None:
         before = [(t, t.needed_until) for t in targets]
+        live = BlockLiveness(region.nodes, region.results)
+        for target in targets:
+            read = [t for t in free_tensors(region) if self._storages.get(t) is target]
+            target.needed_until = max((live.last_use(t) for t in read), default=-1)
         locked = self._lock_outer(targets)
-        self._block(region, BlockLiveness(region.nodes, region.results), targets)
+        self._block(region, live, targets)
         self._unlock(locked)
         for target, needed in before:
             target.needed_until = needed
@@ -437,29 +479,6 @@ class Bufferizer:
         with text.nested("default {"):
             self._branch(last, targets)
         self._finish_branches(block, node, targets)
-
-
-def carried_through(node: Node) -> list[tuple[Tensor, Tensor]]:
-    """(operand, result) pairs that would best share storage: carries of loops, updated operands."""
-    if node.name == "while":
-        inside = {t for region in node.regions for t in free_tensors(region)}
-        pairs = zip(node.operands, node.results, strict=True)
-        return [pair for pair in pairs if pair[0] not in inside]
-    if node.name == "dynamic_update_slice":
-        return [(node.operands[0], node.results[0])]
-    if node.name == "scatter":
-        return list(zip(node.operands, node.results, strict=False))
-    if node.name != "fusion" or len(node.results) != 1:
-        return []
-    region = node.regions[0]
-    root = region.results[0].producer
-    if (
-        root is None
-        or root.name != "dynamic_update_slice"
-        or root.operands[0] not in region.arguments
-    ):
-        return []
-    return [(node.operands[region.arguments.index(root.operands[0])], node.results[0])]
 
 
 # Ops whose kernels take their operands as they are in memory: constants too.

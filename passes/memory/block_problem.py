@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hlo.passes.fusion.op_traits import ELEMENTWISE
-from hlo.passes.hlo_to_host.bufferize import LARGEST_STORED_SPLAT, carried_through
+from hlo.passes.hlo_to_host.bufferize import LARGEST_STORED_SPLAT
+from hlo.passes.hlo_to_host.carried import BRANCHES, branch_source, carried_through
 from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness
 from hlo.passes.hlo_to_loops.emitter import splat_of
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured
@@ -182,6 +183,9 @@ def nested_homes(node: Node, index: int) -> dict[int, Tensor]:
 
 def _written_over(node: Node) -> list[tuple[Tensor, Tensor]]:
     """(operand, result) pairs of an op whose result may be computed in the operand's memory."""
+    if node.name in BRANCHES:
+        found = [(branch_source(r, k), t) for r in node.regions for k, t in enumerate(node.results)]
+        return [(o, t) for o, t in found if o is not None and _alike(o, t)]
     if node.name in ("sort", "fft", "custom_call"):
         return [p for p in zip(node.operands, node.results, strict=False) if _alike(*p)]
     if node.name in ELEMENTWISE:

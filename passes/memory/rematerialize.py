@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.cost.kernel_cost import cost_of
-from hlo.passes.hlo_to_host.bufferize import carried_through
+from hlo.passes.hlo_to_host.carried import carried_through
 from hlo.passes.hlo_to_host.liveness import VIEWS
 from hlo.passes.hlo_to_host.program import entry_of, results_in_arguments
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading

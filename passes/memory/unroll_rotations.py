@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
-from hlo.passes.rewrite.builder import Builder
+from hlo.passes.rewrite.builder import BodyFunction, Builder
 from hlo.passes.rewrite.inlining import copy_block_before
 from hlo.passes.rewrite.walk import body_of, operations, operations_named, terminator_of
 from hlo.passes.simplify.analyze_trip_counts import TRIP_COUNT
+from hlo.passes.simplify.dead_code import has_effects
 
 VIEWS = ("hlo.reshape", "hlo.optimization_barrier")
 
@@ -23,12 +25,21 @@ class UnrollRotations(Pass):
     many iterations as carries take turns, every one is back in its buffer and nothing is copied.
     The iterations left over run ahead of the loop.
 
-    Requires: `analyze-trip-counts` ran; loops of unknown trip count stay.
+    Where the trip count is not known, each further iteration runs if the loop's condition holds
+    then; a loop that ends in between changes carries round once. The condition is the same again
+    when the loop looks at it, so that it ends.
+
+    Requires: `analyze-trip-counts` ran.
     Guarantees: the same iterations in the same order.
 
         while(%a, %b) trip_count = 21         %c = f(%x, %y)
           { return %b, f(%a, %b) }       ==>  while(%a = %y, %b = %c) trip_count = 10
                                                 { %d = f(%a, %b); %e = f(%b, %d); return %d, %e }
+
+        while(%a, %b) cond p(%a, %b)          while(%a, %b) cond p(%a, %b)
+          { return %b, f(%a, %b) }       ==>    { %d = f(%a, %b)
+                                                  return if p(%b, %d) { %d, f(%b, %d) }
+                                                         else { %b, %d } }
 
     Attributes:
         most_copies: the most iterations that become one.
@@ -47,28 +58,20 @@ class UnrollRotations(Pass):
         return changed
 
     def _unrolled(self, loop: ir.Operation) -> bool:
-        count = ir.attributes.integer(loop, TRIP_COUNT, 0)
         turns = self._turns(loop)
         size = len(operations(loop))
-        if turns < 2 or count < 2 * turns or turns > self.most_copies:
+        if not 2 <= turns <= self.most_copies:
             return False
-        if size * (turns + count % turns) > self.max_ops:
+        if TRIP_COUNT in loop.attributes:
+            count = ir.attributes.integer(loop, TRIP_COUNT, 0)
+            if count < 2 * turns or size * (turns + count % turns) > self.max_ops:
+                return False
+            _unroll_counted(loop, turns, count)
+            return True
+        calls = [op for op in operations(loop) if op.name == "hlo.custom_call"]
+        if size * turns > self.max_ops or any(has_effects(op) for op in calls):
             return False
-        values = list(loop.operands)
-        for _ in range(count % turns):
-            values = copy_block_before(loop, 1, values, loop)
-        for i, value in enumerate(values):
-            loop.operands[i] = value
-        terminator = terminator_of(body_of(loop, 1))
-        with ir.InsertionPoint(loop):
-            template = loop.operation.clone()
-        values = list(terminator.operands)
-        for _ in range(turns - 1):
-            values = copy_block_before(template, 1, values, terminator)
-        for i, value in enumerate(values):
-            terminator.operands[i] = value
-        template.erase()
-        loop.attributes[TRIP_COUNT] = Builder.before(loop).integer(count // turns)
+        _unroll_conditional(loop, turns)
         return True
 
     def _turns(self, loop: ir.Operation) -> int:
@@ -96,6 +99,51 @@ class UnrollRotations(Pass):
             seen |= group
             turns = math.lcm(turns, len(group))
         return turns
+
+
+def _unroll_counted(loop: ir.Operation, turns: int, count: int) -> None:
+    """`turns` iterations become one; those left over run ahead of the loop."""
+    values = list(loop.operands)
+    for _ in range(count % turns):
+        values = copy_block_before(loop, 1, values, loop)
+    for i, value in enumerate(values):
+        loop.operands[i] = value
+    terminator = terminator_of(body_of(loop, 1))
+    with ir.InsertionPoint(loop):
+        template = loop.operation.clone()
+    values = list(terminator.operands)
+    for _ in range(turns - 1):
+        values = copy_block_before(template, 1, values, terminator)
+    for i, value in enumerate(values):
+        terminator.operands[i] = value
+    template.erase()
+    loop.attributes[TRIP_COUNT] = Builder.before(loop).integer(count // turns)
+
+
+def _unroll_conditional(loop: ir.Operation, turns: int) -> None:
+    """`turns` iterations become one, each but the first if the condition holds then."""
+    with ir.InsertionPoint(loop):
+        template = loop.operation.clone()
+    end = terminator_of(body_of(loop, 1))
+    for _ in range(turns - 1):
+        values = list(end.operands)
+        (goes_on,) = copy_block_before(template, 0, values, end)
+        builder = Builder.before(end)
+        choice = builder.create("hlo.if", [goes_on], [v.type for v in values], regions=2)
+        builder.fill(choice.regions[0], [], lambda _, __: [])
+        builder.fill(choice.regions[1], [], _handing_on(values))
+        for i, value in enumerate(choice.results):
+            end.operands[i] = value
+        inner = terminator_of(body_of(choice, 0))
+        values = copy_block_before(template, 1, values, inner)
+        with inner.location, ir.InsertionPoint(inner):
+            end = ir.Operation.create("hlo.return", operands=values)
+        inner.erase()
+    template.erase()
+
+
+def _handing_on(values: Sequence[ir.Value]) -> BodyFunction:
+    return lambda _, __: values
 
 
 def _root(value: ir.Value) -> ir.Value:

@@ -69,18 +69,20 @@ def plan_within(
     least = planned(fused)
     if not max_bytes or least.peak_bytes <= max_bytes:
         return least
-    target = live_bytes_of(fused) - (least.peak_bytes - max_bytes)
-    for _ in range(ATTEMPTS):
+    target = max(1, live_bytes_of(fused) - (least.peak_bytes - max_bytes))
+    for attempt in range(ATTEMPTS):
         module = copy_of(fused)
-        Rematerialize(max(target, 1)).run(module)
+        Rematerialize(target).run(module)
         found = planned(module)
         if found.peak_bytes <= max_bytes:
             return found
         if found.peak_bytes < least.peak_bytes:
             least = found
-        if target <= 1 or live_bytes_of(module) > target:
+        if target == 1:
             break
-        target -= found.peak_bytes - max_bytes
+        # As low as it gets, at last: what the error about a smaller budget has promised.
+        missed = live_bytes_of(module) > target or attempt + 2 == ATTEMPTS
+        target = 1 if missed else max(1, target - (found.peak_bytes - max_bytes))
     raise MemoryBudgetError(_message(least, max_bytes))
 
 

@@ -66,6 +66,25 @@ def put(result: str, target: str, value: str, at: str) -> str:
       : ({V}, tensor<1xf32>, {S}) -> {V}"""
 
 
+def branches(first: str, yields: str, second: str, other: str, number: str = "%n") -> str:
+    """%b: the first branch where a number is even, else the second one."""
+    types = ", ".join([V] * len(yields.split(",")))
+    return f"""
+    %two = "hlo.constant"() {{value = dense<2> : {S}}} : () -> {S}
+    %unit = "hlo.constant"() {{value = dense<1> : {S}}} : () -> {S}
+    %rest = "hlo.remainder"({number}, %two) : ({S}, {S}) -> {S}
+    %even = "hlo.compare"(%rest, %unit) {{comparison_direction = #hlo<comparison_direction LT>}}
+      : ({S}, {S}) -> tensor<i1>
+    %b:{len(yields.split(","))} = "hlo.if"(%even) ({{
+      {first}
+      "hlo.return"({yields}) : ({types}) -> ()
+    }}, {{
+      {second}
+      "hlo.return"({other}) : ({types}) -> ()
+    }}) : (tensor<i1>) -> ({types})
+    """
+
+
 CASES: dict[str, str] = {
     "swap": main(while_of("a=%x b=%y", "", "%b, %a"), "%w#1 %w#2"),
     "rotation of three": main(
@@ -186,6 +205,42 @@ CASES: dict[str, str] = {
         + op("%z", "subtract", "%b#0", "%b#1"),
         "%z %b#0 %b#1",
     ),
+    "a branch that updates in place what dies": main(
+        op("%m", "negate", "%x")
+        + branches(put("%u", "m", "7.0", "2"), "%u", "", "%m")
+        + op("%z", "add", "%b#0", "%y"),
+        "%z",
+    ),
+    "branches that swap what dies": main(
+        op("%m", "negate", "%x")
+        + op("%p", "negate", "%y")
+        + branches("", "%p, %m", op("%r", "subtract", "%m", "%p"), "%r, %m"),
+        "%b#0 %b#1",
+    ),
+    "a branch that reads what it overwrites": main(
+        op("%m", "negate", "%x")
+        + branches(
+            f'%r = "hlo.reverse"(%m) {{dimensions = array<i64: 0>}} : ({V}) -> {V}\n'
+            + op("%s", "add", "%r", "%m"),
+            "%s, %r", "", "%m, %y",
+        ),
+        "%b#0 %b#1",
+    ),
+    "a branch that hands one value on twice": main(
+        op("%m", "negate", "%x") + branches("", "%m, %m", op("%r", "add", "%m", "%y"), "%m, %r"),
+        "%b#0 %b#1",
+    ),
+    "branches over carries": main(
+        while_of(
+            "a=%x d=%y",
+            branches(
+                op("%s", "add", "%a", "%d"), "%d, %s",
+                put("%u", "a", "7.0", "2"), "%u, %d", number="%i",
+            ),
+            "%b#0, %b#1",
+        ),
+        "%w#1 %w#2",
+    ),
     "a branch that updates what the other returns": main(
         op("%m", "negate", "%x")
         + f"""
@@ -252,6 +307,21 @@ CASES: dict[str, str] = {
 @pytest.mark.parametrize("name", list(CASES))
 def test_case(name: str, reuse: bool) -> None:
     assert_matches(CASES[name], [X, Y, N], reuse=reuse)
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if "branch" in n])
+def test_the_other_branch(name: str) -> None:
+    assert_matches(CASES[name], [X, Y, N + 1])
+
+
+def test_branches_work_in_place() -> None:
+    """The update writes into what dies; the other branch hands it on where it is."""
+    from hlo.driver.program_analysis import analyse
+    from hlo.importers import load_program
+
+    host = analyse(load_program(CASES["a branch that updates in place what dies"])).host
+    assert host.text.count("memref<8xf32>") and not host.copies
+    assert host.text.count("memref.alloc()") == 2  # what dies, and the predicate
 
 
 @pytest.mark.parametrize(
