@@ -2,6 +2,7 @@
 
 #include "allocator.h"
 #include "blas.h"
+#include "codegen_queue.h"
 #include "executable.h"
 #include "jit.h"
 #include "runtime.h"
@@ -115,6 +116,56 @@ void defineJit(nb::module_ &module) {
            "Address of a symbol; JitError if it, or one the library needs, cannot be resolved.");
 }
 
+TextJob textJob(std::string text, const std::string &pipeline, const std::string &passes, int codegenLevel) {
+  CompileOptions options;
+  options.passes = passes;
+  options.codegenLevel = codegenLevel;
+  options.verify = false;
+  return {std::move(text), pipeline, options};
+}
+
+nb::list bytesOf(const std::vector<std::string> &objects) {
+  nb::list result;
+  for (const std::string &object : objects)
+    result.append(nb::bytes(object.data(), object.size()));
+  return result;
+}
+
+void defineCodegenQueue(nb::module_ &module) {
+  module.def(
+      "compile_text_to_object",
+      [](std::string text, const std::string &pipeline, const std::string &passes, int codegenLevel) {
+        const TextJob job = textJob(std::move(text), pipeline, passes, codegenLevel);
+        std::string object;
+        {
+          nb::gil_scoped_release release;
+          object = compileText(job);
+        }
+        return nb::bytes(object.data(), object.size());
+      },
+      nb::arg("text"), nb::arg("pipeline"), nb::arg("passes"), nb::arg("codegen_level"),
+      "Object file of a module given as text, after a pipeline of MLIR passes; made on the calling thread.");
+  nb::class_<CodegenQueue>(module, "CodegenQueue",
+                           "Makes object files of modules given as text, on threads of its own.")
+      .def(nb::init<int>(), nb::arg("threads"), "At most so many threads, beside the one that calls `finish`.")
+      .def(
+          "add",
+          [](CodegenQueue &queue, std::string text, const std::string &pipeline, const std::string &passes,
+             int codegenLevel) { queue.add(textJob(std::move(text), pipeline, passes, codegenLevel)); },
+          nb::arg("text"), nb::arg("pipeline"), nb::arg("passes"), nb::arg("codegen_level"))
+      .def(
+          "finish",
+          [](CodegenQueue &queue) {
+            std::vector<std::string> objects;
+            {
+              nb::gil_scoped_release release;
+              objects = queue.finish();
+            }
+            return bytesOf(objects);
+          },
+          "Object files in the order of the modules; works on them too until all are done.");
+}
+
 void defineMemory(nb::module_ &module) {
   module.def("trim_cache", &trimCache, "Gives all cached result and arena memory back to the system.");
   module.def("set_cache_limit", &setCacheLimit, nb::arg("bytes"), "Upper bound of the memory kept for reuse.");
@@ -145,6 +196,7 @@ NB_MODULE(_runtime, module) {
       },
       nb::arg("argument_error"), nb::arg("execution_error"), "Exception classes that calls raise.");
   defineJit(module);
+  defineCodegenQueue(module);
   defineMemory(module);
   module.def("set_blas_path", &setBlasPath, nb::arg("path"), "Where the BLAS shared library is; before its first use.");
   module.def("blas_available", &blasAvailable, "Whether the BLAS library can be used; loads it.");

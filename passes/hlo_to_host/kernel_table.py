@@ -43,8 +43,13 @@ def _node_key(node: Node, number: dict[Tensor, int]) -> tuple[object, ...]:
 
 @dataclass
 class KernelTable:
-    """Kernels by structural key and by text, each with its name."""
+    """Kernels by structural key and by text, each with its name.
 
+    Attributes:
+        announce: told of each new kernel.
+    """
+
+    announce: Callable[[str, Kernel], None] | None = None
     kernels: dict[str, Kernel] = field(default_factory=dict[str, Kernel])
     _by_key: dict[object, str] = field(default_factory=dict[object, str])
     _by_text: dict[str, str] = field(default_factory=dict[str, str])
@@ -59,5 +64,7 @@ class KernelTable:
             known = f"{re.sub(r'[^A-Za-z0-9_]', '_', name)}_{len(self.kernels)}"
             self.kernels[known] = kernel
             self._by_text[kernel.text] = known
+            if self.announce is not None:
+                self.announce(known, kernel)
         self._by_key[key] = known
         return known

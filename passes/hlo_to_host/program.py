@@ -46,6 +46,7 @@ def hlo_to_host(
     module: ir.Module,
     donated: Sequence[int] = (),
     emit: Callable[[Region], Kernel] = emit_kernel,
+    announce: Callable[[str, Kernel], None] | None = None,
 ) -> HostProgram:
     """Bufferizes the entry `@main` of a legalized module.
 
@@ -54,10 +55,11 @@ def hlo_to_host(
         donated: arguments whose memory the program may overwrite, besides those marked
             `tf.aliasing_output` or `jax.buffer_donor`.
         emit: makes the kernel of a region, for the target.
+        announce: told of each kernel, with its name, as soon as it is made.
     """
     function = entry_of(module)
     with reading(function.regions[0].blocks[0]) as region:
-        return _host_program(function, region, donated, emit)
+        return _host_program(function, region, donated, emit, KernelTable(announce))
 
 
 def _host_program(
@@ -65,6 +67,7 @@ def _host_program(
     region: Region,
     donated: Sequence[int],
     emit: Callable[[Region], Kernel],
+    table: KernelTable,
 ) -> HostProgram:
     arguments = [Storage(f"%arg{i}", t.size, t.type) for i, t in enumerate(region.arguments)]
     results = [
@@ -83,7 +86,7 @@ def _host_program(
         storages.append(Storage(f"%const{len(storages)}", tensor.size, tensor.type))
         return storages[-1]
 
-    text, table = HostText(), KernelTable()
+    text = HostText()
     bufferizer = Bufferizer(text, table, constant, emit)
     bufferizer.entry(region, arguments, results)
     parameters = [f"{s.name}: {s.memref}" for s in arguments]

@@ -12,7 +12,7 @@ from hlo.diagnostics import ArgumentError, CompileError, UnsupportedError
 from hlo.driver.cache.program_cache import open_cache
 from hlo.driver.cache.stored_program import StoredProgram
 from hlo.driver.cached_compilation import Compilation
-from hlo.driver.codegen import objects_of
+from hlo.driver.codegen import ProgramCode
 from hlo.driver.compilation_report import report
 from hlo.driver.host_summary import signature_of, statistics_of
 from hlo.driver.inspected_program import InspectedProgram
@@ -131,9 +131,10 @@ def _compile(program: object, chosen: Options) -> Compiled:
 def _made(
     source: ProgramSource, chosen: Options, watch: Stopwatch
 ) -> tuple[StoredProgram, MadeProgram]:
-    made = make_program(source.module, chosen, watch)
+    code = ProgramCode()
+    made = make_program(source.module, chosen, watch, announce=code.add)
     with watch.stage("codegen"):
-        objects = objects_of(made.host, made.placed)
+        objects = code.objects_of(made.host, made.placed)
     calls = sum("func.call @" in line for line in made.host.text.splitlines())
     program = StoredProgram(
         name=name_of(source.module),

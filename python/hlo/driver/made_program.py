@@ -93,18 +93,21 @@ def make_program(
     watch: Stopwatch,
     emit: Callable[[Region], Kernel] = emit_kernel,
     composites: bool = True,
+    announce: Callable[[str, Kernel], None] | None = None,
 ) -> MadeProgram:
     """Runs the passes on a copy of a program.
 
     Args:
         emit: makes the kernel of a region, for the target.
         composites: whether it makes one of an attention, and of several steps.
+        announce: told of each kernel, with its name, as soon as it is made; where `max_bytes` asks
+            for several attempts, of those of all attempts.
 
     Raises:
         CompileError: the program asks for what the compiler cannot do.
     """
     with knobs.scope(vendor=chosen.vendor):
-        return _make(original, chosen, watch, emit, composites)
+        return _make(original, chosen, watch, emit, composites, announce)
 
 
 def _make(
@@ -113,6 +116,7 @@ def _make(
     watch: Stopwatch,
     emit: Callable[[Region], Kernel],
     composites: bool,
+    announce: Callable[[str, Kernel], None] | None,
 ) -> MadeProgram:
     with watch.stage("import"):
         module = copy_of(original)
@@ -126,7 +130,7 @@ def _make(
 
     def planned(fused: ir.Module) -> PlannedProgram:
         with watch.stage("hlo-to-host"):
-            host = hlo_to_host(fused, chosen.donate, emit)
+            host = hlo_to_host(fused, chosen.donate, emit, announce)
             check_donated_exist(chosen.donate, len(host.argument_types))
             check_addressable(host.argument_types, host.result_types)
         with watch.stage("memory"):

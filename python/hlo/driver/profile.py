@@ -14,7 +14,7 @@ import numpy as np
 
 from hlo import ir
 from hlo.driver.byte_text import byte_text
-from hlo.driver.codegen import objects_of
+from hlo.driver.codegen import ProgramCode
 from hlo.driver.host_summary import signature_of
 from hlo.driver.made_program import MadeProgram
 from hlo.driver.source_lines import short_source_line
@@ -105,7 +105,7 @@ def profile(
     counters = np.zeros((max(1, len(steps)), 2), np.int64)
     host = made.host
     executable = runtime.load(
-        objects_of(host, made.placed, timed=True), signature_of(host),
+        ProgramCode().objects_of(host, made.placed, timed=True), signature_of(host),
         arena_bytes=made.arena.bytes,
         constants=(*map(np.ascontiguousarray, host.constants), counters),
         threads=threads, name=name,

@@ -177,6 +177,44 @@ def compile_llvm_text(text: str, passes: str = "") -> bytes:
         raise CompileError(str(error)) from None
 
 
+def compile_text(text: str, pipeline: str, options: CodegenOptions) -> bytes:
+    """Object file for this machine of a module of upstream dialects, given as text.
+
+    Args:
+        pipeline: MLIR passes that leave the llvm dialect.
+        options: of which `passes` and `level` count.
+
+    Raises:
+        CompileError: the text is malformed, or cannot be lowered or compiled.
+    """
+    try:
+        return _runtime.compile_text_to_object(text, pipeline, options.passes, options.level)
+    except _runtime.JitError as error:
+        raise CompileError(str(error)) from None
+
+
+class CodegenQueue:
+    """Makes object files of modules given as text, on threads beside the one that gives them."""
+
+    def __init__(self) -> None:
+        self._queue = _runtime.CodegenQueue(hardware_threads() - 1)
+
+    def add(self, text: str, pipeline: str, options: CodegenOptions) -> None:
+        """Takes a module, as `compile_text` does, and returns at once."""
+        self._queue.add(text, pipeline, options.passes, options.level)
+
+    def finish(self) -> list[bytes]:
+        """Object files of all modules, in order; this thread works on them too.
+
+        Raises:
+            CompileError: the first error that a module met.
+        """
+        try:
+            return self._queue.finish()
+        except _runtime.JitError as error:
+            raise CompileError(str(error)) from None
+
+
 def load(
     objects: Sequence[bytes],
     signature: Signature,

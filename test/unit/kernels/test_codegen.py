@@ -1,4 +1,4 @@
-"""How kernels are put into modules for LLVM: balanced, merged with the calling convention."""
+"""How kernels are put into modules for LLVM: grouped, merged with the calling convention."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import hlo
 from hlo.driver import codegen
-from hlo.driver.codegen import balanced
+from hlo.driver.codegen import MODULE_CHARACTERS, grouped
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 from hlo.passes.lower_to_llvm.modules import kernels_text, program_text
 
@@ -59,14 +59,13 @@ def test_a_small_program_is_one_module() -> None:
     assert text.index("llvm.func @hlo_rt_fft()") < text.index("@hlo_main")
 
 
-def test_groups_are_balanced_and_complete() -> None:
-    sizes = {f"k{i}": size for i, size in enumerate([50, 10, 10, 10, 10, 10, 200])}
-    groups = balanced(sizes, most=100)
-    assert sorted(name for group in groups for name in group) == sorted(sizes)
-    totals = sorted(sum(sizes[name] for name in group) for group in groups)
-    assert totals == [50, 50, 200]  # 300 in all: 3 groups, and 200 is one kernel
-    assert balanced({}) == []
-    assert balanced({"a": 1}) == [["a"]]
+def test_groups_keep_the_order_and_are_large_enough() -> None:
+    third = kernel("x" * (MODULE_CHARACTERS // 3))  # four thirds reach the size, three do not quite
+    kernels = {f"k{i}": third for i in range(6)}
+    assert [list(group) for group in grouped(kernels)] == [["k0", "k1", "k2", "k3"], ["k4", "k5"]]
+    large = {"a": kernel("x" * 3 * MODULE_CHARACTERS), "b": third}
+    assert [list(group) for group in grouped(large)] == [["a"], ["b"]]
+    assert grouped({}) == []
 
 
 @pytest.mark.parametrize(("loop", "level"), [(False, 0), (True, 2)])
@@ -74,12 +73,12 @@ def test_only_entries_with_loops_are_optimised(
     loop: bool, level: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     levels: list[int] = []
-    real = codegen.runtime.compile_to_object
 
-    def noted(module: Any, options: Any) -> bytes:
-        if "@hlo_main" in str(module):
-            levels.append(options.level)
-        return real(module, options)
+    class Noted(codegen.runtime.CodegenQueue):
+        def add(self, text: str, pipeline: str, options: codegen.runtime.CodegenOptions) -> None:
+            if "@hlo_main" in text:
+                levels.append(options.level)
+            super().add(text, pipeline, options)
 
     def step(x: Any) -> Any:
         for i in range(12):  # too much for one module
@@ -89,13 +88,13 @@ def test_only_entries_with_loops_are_optimised(
     def program(x: Any) -> Any:
         return hlo.lax.fori_loop(0, 3, lambda _, x: step(x), x) if loop else step(x)
 
-    monkeypatch.setattr(codegen.runtime, "compile_to_object", noted)
+    monkeypatch.setattr(codegen.runtime, "CodegenQueue", Noted)
     hlo.jit(program)(np.ones(9, np.float32))
     assert levels == [level]
 
 
 def test_programs_on_both_sides_of_the_limits_run() -> None:
-    def chain(x: np.ndarray, kernels: int) -> np.ndarray:
+    def chain(x: Any, kernels: int) -> Any:
         for i in range(kernels):
             x = hlo.numpy.cumsum(x * 0.5)[::-1] / 4 + i
         return x
@@ -107,3 +106,21 @@ def test_programs_on_both_sides_of_the_limits_run() -> None:
         for i in range(kernels):
             expected = np.cumsum(expected * np.float32(0.5))[::-1] / 4 + np.float32(i)
         np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_kernels_of_attempts_given_up_are_left_out() -> None:
+    """Under a budget several host programs are made, whose kernels may have the same names."""
+    x = np.linspace(0, 1, 1 << 14, dtype=np.float32)
+
+    def program(x: Any) -> Any:
+        kept = [hlo.numpy.cumsum(hlo.numpy.sin(x) + i) for i in range(12)]
+        total = kept[0]
+        for value in kept[1:]:
+            total = hlo.numpy.cumsum(total * 0.5) + value[::-1]
+        return total
+
+    free = hlo.jit(program).lower(x).compile()
+    peak = free.memory_analysis().peak_bytes
+    bounded = hlo.jit(program).lower(x).compile(max_bytes=peak - x.nbytes)
+    assert bounded.memory_analysis().peak_bytes < peak
+    np.testing.assert_array_equal(bounded(x), free(x))
