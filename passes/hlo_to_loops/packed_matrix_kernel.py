@@ -106,21 +106,33 @@ class _Product(PanelPacking):
         return b.op(f"arith.minsi {left}, {b.index(most)} : index")
 
     def _part(self, part: Part) -> None:
-        """A part of the depth: packs the right operand, then runs over tiles."""
+        """A part of the depth: packs the right operand and runs over tiles.
+
+        A right operand in rows is packed as the first row of tiles reads it: the stores take place
+        while products are added.
+        """
         b, em, s = self.builder, self.em, self.blocking
-        self.pack_right(part)
         if self.left_is_transposed:
             self.pack_left(part)
         self.sum_rows(part)
-        with b.loop(b.index(0), self.tile_count, b.index(1)) as loop:
+        if self.right_is_turned:
+            self.pack_turned_right(part)
+        else:
+            uneven = s.last_rows != s.rows and (s.all_tiles - 1) % s.tiles == 0
+            self.at_last(
+                self.first_tile, s.all_tiles, uneven,
+                lambda cut: self._tiles(ZERO, s.last_rows if cut else s.rows, part, packs=True),
+            )  # fmt: skip
+        first = b.index(0 if self.right_is_turned else 1)
+        with b.loop(first, self.tile_count, b.index(1)) as loop:
             tile = em.variable(loop.iv, s.tiles)
             self.at_last(
                 self.first_tile + tile, s.all_tiles, s.last_rows != s.rows,
                 lambda cut: self._tiles(tile, s.last_rows if cut else s.rows, part),
             )  # fmt: skip
 
-    def _tiles(self, tile: Affine, rows: int, part: Part) -> None:
-        """A row of tiles: those of every panel."""
+    def _tiles(self, tile: Affine, rows: int, part: Part, *, packs: bool = False) -> None:
+        """A row of tiles: those of every panel, which they pack if `packs`."""
         b, em, s = self.builder, self.em, self.blocking
         if self.copies_left and not self.left_is_transposed:
             self.copy_left(tile, rows, part)
@@ -128,11 +140,13 @@ class _Product(PanelPacking):
             panel = em.variable(loop.iv, s.panels)
             self.at_last(
                 self.first_panel + panel, s.all_panels, s.last_columns != s.width,
-                lambda cut: self._tile(tile, panel, rows, self.columns(cut), part),
+                lambda cut: self._tile(tile, panel, rows, self.columns(cut), part, packs),
             )  # fmt: skip
 
     # -- tiles -------------------------------------------------------------------------------------
-    def _tile(self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part) -> None:
+    def _tile(
+        self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part, packs: bool
+    ) -> None:
         s = self.blocking
         at = ZERO
         if s.depth_blocks > 1:
@@ -140,7 +154,7 @@ class _Product(PanelPacking):
         vectors = -(-columns // s.lanes)
         places = [at + (r * s.vectors + v) * s.lanes for r in range(rows) for v in range(vectors)]
         start = self._with_missing(tile, rows, self._start(places, part))
-        sums = self._multiply(tile, panel, rows, columns, part, start)
+        sums = self._multiply(tile, panel, rows, columns, part, start, packs)
         for value, place in zip(sums, places, strict=True):
             self.put(value, self.sums, place)
         if s.depth_blocks == 1:
@@ -179,11 +193,12 @@ class _Product(PanelPacking):
         return result
 
     def _multiply(
-        self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part, sums: Sequence[str]
-    ) -> list[str]:
+        self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part,
+        sums: Sequence[str], packs: bool,
+    ) -> list[str]:  # fmt: skip
         """The sums of a tile with the products of a part of the depth; fetches ahead between."""
         b, em, s = self.builder, self.em, self.blocking
-        vectors, run = -(-columns // s.lanes), b.index(s.fetching_steps)
+        run = b.index(s.fetching_steps)
         carried = [(value, self.vector()) for value in sums]
         with b.loop(b.index(0), part.steps, run, carried) as outer:
             first = em.variable(outer.iv, s.depth)
@@ -196,25 +211,29 @@ class _Product(PanelPacking):
             carried = [(value, self.vector()) for value in outer.carried]
             with b.loop(b.index(0), count, b.index(1), carried) as loop:
                 step = first + em.variable(loop.iv, s.fetching_steps)
-                loop.yielded = self._step(tile, panel, rows, vectors, part, step, loop.carried)
+                vectors = range(-(-columns // s.lanes))
+                if packs:
+                    right = [self.pack_right_vector(panel, step, v, columns, part) for v in vectors]
+                else:
+                    right = [self.right_vector(panel, step, v) for v in vectors]
+                loop.yielded = self._step(tile, rows, part, step, right, loop.carried)
             outer.yielded = loop.results
         return outer.results
 
     def _step(
-        self, tile: Affine, panel: Affine, rows: int, vectors: int, part: Part, step: Affine,
+        self, tile: Affine, rows: int, part: Part, step: Affine, right: Sequence[str],
         sums: Sequence[str],
     ) -> list[str]:  # fmt: skip
-        """One step of the depth: rows x vectors products are added."""
-        b = self.builder
-        right = [self.right_vector(panel, step, v) for v in range(vectors)]
+        """One step of the depth: products of rows and vectors are added."""
+        b, count = self.builder, len(right)
         result: list[str] = []
         for r in range(rows):
             left = self.left_element(tile, r, step, part)
             with b.width(self.blocking.lanes):
                 wide = b.splat(left, self.factors.packed)
                 result += [
-                    self.factors.multiply_add(wide, right[v], sums[r * vectors + v])
-                    for v in range(vectors)
+                    self.factors.multiply_add(wide, value, sums[r * count + v])
+                    for v, value in enumerate(right)
                 ]
         return result
 

@@ -187,9 +187,11 @@ class PanelPacking:
 
     def right_vector(self, panel: Affine, step: Affine, vector: int) -> str:
         """A vector of a panel of the right operand at a step of the part that is packed."""
+        return self.get(self.packed, self._packed_at(panel, step, vector))
+
+    def _packed_at(self, panel: Affine, step: Affine, vector: int) -> Affine:
         s = self.blocking
-        at = panel * (s.depth * s.width) + step * s.width + vector * s.lanes
-        return self.get(self.packed, at)
+        return panel * (s.depth * s.width) + step * s.width + vector * s.lanes
 
     # -- control -----------------------------------------------------------------------------------
     def is_part(self, part: Part, number: int) -> str:
@@ -253,34 +255,25 @@ class PanelPacking:
             body(last, rest)
 
     # -- the right operand -------------------------------------------------------------------------
-    def pack_right(self, part: Part) -> None:
-        """Panels of the right operand: their columns side by side for each step of the depth."""
-        b, em, s = self.builder, self.em, self.blocking
-        if self.right_is_turned:
-            self._in_vectors(part, lambda step, count: self._pack_squares(part, step, count))
-            return
-        with b.loop(b.index(0), part.steps, b.index(1)) as loop:
-            step = em.variable(loop.iv, s.depth)
-            with b.loop(b.index(0), self.panel_count, b.index(1)) as inner:
-                panel = em.variable(inner.iv, s.panels)
-                self.at_last(
-                    self.first_panel + panel, s.all_panels, s.last_columns != s.width,
-                    lambda cut: self._pack_row(panel, part.at, step, self.columns(cut)),
-                )  # fmt: skip
+    def pack_turned_right(self, part: Part) -> None:
+        """Panels of a right operand whose columns are contiguous along the depth."""
+        self._in_vectors(part, lambda step, count: self._pack_squares(part, step, count))
 
-    def _pack_row(self, panel: Affine, depth_at: Affine, step: Affine, columns: int) -> None:
-        """One step of the depth: a row of the panel."""
+    def pack_right_vector(
+        self, panel: Affine, step: Affine, vector: int, columns: int, part: Part
+    ) -> str:
+        """A vector of a panel at a step of a part, which is packed as it is loaded."""
         s = self.blocking
-        first = (self.first_panel + panel) * s.width
-        for v in range(-(-columns // s.lanes)):
-            at = panel * (s.depth * s.width) + step * s.width + v * s.lanes
+        packed: list[str] = []
 
-            def store(column: Affine, at: Affine = at) -> None:
-                value = self._across(1, column, depth_at + step)
-                self.put(self.factors.for_panel(value), self.packed, at)
+        def store(column: Affine) -> None:
+            value = self.factors.for_panel(self._across(1, column, part.at + step))
+            self.put(value, self.packed, self._packed_at(panel, step, vector))
+            packed.append(value)
 
-            valid = min(s.lanes, columns - v * s.lanes)
-            self.lanes_from(first + v * s.lanes, s.n, valid, store)
+        column = (self.first_panel + panel) * s.width + vector * s.lanes
+        self.lanes_from(column, s.n, min(s.lanes, columns - vector * s.lanes), store)
+        return packed[0]
 
     def _pack_squares(self, part: Part, step: Affine, count: int) -> None:
         """`count` steps of every vector of columns, which are contiguous along the depth."""

@@ -31,6 +31,7 @@ LONG_ROWS, MANY_ROWS = 1024, 512
 LARGE_LEFT = 1 << 20  # elements of a left operand that is not read again for every few columns
 FEWEST_ROWS_OF_WORDS = 2
 FEWEST_COLUMNS = 128  # that it is read for
+DEEP = 512  # steps whose lines of a transposed left operand leave the first-level cache
 FAR_BYTES = 3072  # between steps of the depth beyond which a tile's columns are read with misses
 
 
@@ -166,9 +167,10 @@ def packs(node: Node) -> bool:
         return False
     if right.summed.stride == 1 and right.free.stride != 1:
         return True
-    if left.summed.stride != 1:
-        return left.summed.stride * node.operands[0].type.memory_bytes >= FAR_BYTES
-    if m * k >= LARGE_LEFT and n >= FEWEST_COLUMNS:
+    far = left.summed.stride * node.operands[0].type.memory_bytes >= FAR_BYTES
+    if far or (is_transposed_left(left) and k >= DEEP):
+        return True
+    if left.summed.stride == 1 and m * k >= LARGE_LEFT and n >= FEWEST_COLUMNS:
         return True
     of_many = n >= LONG_ROWS or m >= MANY_ROWS
     return m >= FEWEST_ROWS and k * n >= (LARGE_RIGHT_OF_MANY if of_many else LARGE_RIGHT)
