@@ -11,8 +11,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 SUITE = Path(__file__).resolve().parent.parent
@@ -23,7 +24,7 @@ _TAIL_BYTES = 400
 class Worker:
     """One process of `conformance_suite.worker`."""
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Mapping[str, str]) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
         paths = [str(SUITE), *filter(None, [os.environ.get("PYTHONPATH")])]
         self._process = subprocess.Popen(
@@ -31,7 +32,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(paths)},
         )
         self.served = 0
 
@@ -87,12 +88,14 @@ def run_cases(
     timeout: float = 90.0,
     workers: int = 2,
     progress: Callable[[dict[str, Any]], None] | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, dict[str, Any]]:
     """Runs cases of a folder, each alone in the eyes of the others.
 
     Args:
         timeout: seconds for one case, with the start of a worker.
         progress: called with each answer.
+        environment: variables that workers read; see `worker`.
 
     Returns:
         The answer of each case by name: see `worker.outcome_of`, plus the statuses `crash` and
@@ -113,7 +116,7 @@ def run_cases(
             if worker is None or not worker.alive or worker.served >= _CASES_A_WORKER:
                 if worker is not None:
                     worker.close()
-                worker = Worker()
+                worker = Worker(environment)
             answers[name] = worker.ask(folder, name, timeout)
             if progress is not None:
                 progress(answers[name])

@@ -21,6 +21,8 @@ from conformance_suite.verdicts import verdict
 
 Run = Callable[..., Sequence[np.ndarray[Any, Any]]]
 TARGET = "CONFORMANCE_TARGET"  # a GPU: its programs run on the emulated device
+EMULATOR = "CONFORMANCE_EMULATOR"  # which one: ptx or fibers
+ASSEMBLE = "CONFORMANCE_ASSEMBLE"  # chips, with commas: their code must go through ptxas, unspilled
 _WORST_FIRST = ("mismatch", "loose", "pass")
 
 
@@ -60,15 +62,40 @@ def _judge(case: Case, results: Sequence[np.ndarray[Any, Any]]) -> dict[str, Any
     return {"status": worst, "info": "; ".join(info for _, info in verdicts if info)[:300]}
 
 
+def assembled_for(text: str, chips: Sequence[str]) -> None:
+    """Assembles a program's kernels.
+
+    Raises:
+        CompileError: a chip's assembler refuses the code.
+        SpillError: a kernel does not get by with the chip's registers.
+    """
+    import hlo
+    from hlo.gpu.ptxas import assemble
+
+    for chip in chips:
+        program = hlo.compile(text, target=f"nvptx:{chip}")
+        for module in program.plan.modules.values():
+            kernels = assemble(module.ptx, chip).kernels
+            if spilled := [name for name, taken in kernels.items() if taken.spills]:
+                raise SpillError(f"{spilled[0]} spills registers on {chip}")
+
+
+class SpillError(Exception):
+    """A kernel that ptxas keeps some of its registers of in memory."""
+
+
 def serve() -> None:
     """Answers lines until the input ends. Only answers go to standard output."""
     import hlo
 
     options: dict[str, Any] = {}
     if (target := os.environ.get(TARGET)) is not None:
-        options = {"target": target, "emulate": True}
+        emulator = os.environ.get(EMULATOR, "ptx")
+        options = {"target": target, "emulate": True, "emulator": emulator}
+    chips = list(filter(None, os.environ.get(ASSEMBLE, "").split(",")))
 
     def compile_program(text: str) -> Run:
+        assembled_for(text, chips)
         return hlo.compile(text, **options)
 
     answers = os.fdopen(os.dup(1), "w")
