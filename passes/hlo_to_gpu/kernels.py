@@ -21,7 +21,6 @@ from hlo.passes.hlo_to_loops.work import work_of
 
 BY_ROOT: dict[str, Callable[[Region, Node], GpuKernel]] = {
     "fft": emit_fft,
-    "scatter": emit_scatter,
     "select_and_scatter": emit_select_and_scatter,
     "sort": emit_sort,
 }
@@ -29,14 +28,18 @@ BY_ROOT: dict[str, Callable[[Region, Node], GpuKernel]] = {
 __all__ = ["elemental", "emit_gpu_kernel"]
 
 
-def emit_gpu_kernel(region: Region) -> GpuKernel:
-    """The kernel of a region: by its root, or over the elements of its results."""
+def emit_gpu_kernel(region: Region, *, deterministic: bool = True) -> GpuKernel:
+    """The kernel of a region: by its root, or over the elements of its results.
+
+    Args:
+        deterministic: as of `emit_scatter`.
+    """
     root = region.results[0].producer if region.results else None
-    kernel = None if root is None else _special(region, root)
+    kernel = None if root is None else _special(region, root, deterministic)
     return replace(kernel or emit_elements(region), work=work_of(region))
 
 
-def _special(region: Region, root: Node) -> GpuKernel | None:
+def _special(region: Region, root: Node, deterministic: bool) -> GpuKernel | None:
     for emit in (emit_attention, emit_matrix_tiles):
         if (kernel := emit(region)) is not None:
             return kernel
@@ -48,6 +51,8 @@ def _special(region: Region, root: Node) -> GpuKernel | None:
         )  # fmt: skip
     if root.name == "reduce_window" and len(region.results) == 1:
         return emit_running(region, root)
+    if root.name == "scatter":
+        return emit_scatter(region, root, deterministic=deterministic)
     if (by_root := BY_ROOT.get(root.name)) is not None:
         return by_root(region, root)
     if (

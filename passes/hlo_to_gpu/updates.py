@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from hlo.passes.hlo_to_gpu.atomics import apply_atomically, atomic_of
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, gpu_kernel, stage
 from hlo.passes.hlo_to_gpu.rows import block_for, guarded_threads
 from hlo.passes.hlo_to_gpu.thread_builder import ThreadBuilder
 from hlo.passes.hlo_to_gpu.thread_emitter import ThreadEmitter
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
+from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.elemental.indexing import clamped_index
 from hlo.passes.hlo_to_loops.emitter import Buffer
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
-from hlo.passes.hlo_to_loops.update_kernels import Scatter
+from hlo.passes.hlo_to_loops.update_kernels import Scatter, Update
 
 
 def emit_dynamic_update_slice(region: Region, node: Node) -> GpuKernel:
@@ -51,12 +53,15 @@ def emit_dynamic_update_slice(region: Region, node: Node) -> GpuKernel:
     )  # fmt: skip
 
 
-def emit_scatter(region: Region, node: Node) -> GpuKernel:
+def emit_scatter(region: Region, node: Node, *, deterministic: bool = True) -> GpuKernel:
     """Applies the updates, those that may meet at one element one after another in row-major order.
 
     The dimensions of the updates whose elements cannot meet go to threads, the others are loops:
     batches and, unless windows may overlap, places in a window; everything if the indices are
-    unique. The result is the same in every run, for floats too.
+    unique, or if an atomic operation does it and its order makes no difference.
+
+    Args:
+        deterministic: the result is the same in every run, so sums of floats are not atomic.
     """
     scatter = Scatter(region, node)
     inputs, outputs = argument_buffers(region)
@@ -64,7 +69,8 @@ def emit_scatter(region: Region, node: Node) -> GpuKernel:
     shape = scatter.updates[0].shape
     if math.prod(shape) == 0:
         return gpu_kernel([], list(inputs.values()), outputs, updates=operand_at, update_safe=True)
-    spread = _spread_dims(scatter, node)
+    atomic = atomic_of(node, deterministic)
+    spread = list(range(len(shape))) if atomic else _spread_dims(scatter, node)
     extents = [shape[d] for d in spread]
     threads = math.prod(extents)
     em = ThreadEmitter(ThreadBuilder(block_for(threads)), inputs)
@@ -73,8 +79,13 @@ def emit_scatter(region: Region, node: Node) -> GpuKernel:
 
     def body(unit: Affine) -> None:
         places = dict(zip(spread, em.dims(Position.of_offset(unit), extents), strict=True))
-        _apply_updates(em, scatter, outputs, order, places)
+        _apply_updates(em, scatter, outputs, order, places, update)
 
+    def add_atomically(offset: Affine, new: list[Value]) -> None:
+        assert atomic is not None
+        apply_atomically(em, outputs[0], offset, new[0], atomic)
+
+    update = add_atomically if atomic else None
     guarded_threads(em, threads, body)
     read = any(em.loaded.get(inputs[t]) for t in scatter.operands)
     buffers = [*inputs.values(), *outputs]
@@ -102,7 +113,7 @@ def _spread_dims(scatter: Scatter, node: Node) -> list[int]:
 
 def _apply_updates(
     em: ThreadEmitter, scatter: Scatter, outputs: list[Buffer], order: Sequence[int],
-    places: dict[int, Affine],
+    places: dict[int, Affine], update: Update | None,
 ) -> None:  # fmt: skip
     """Loops over the dimensions of the updates without a place, in `order`."""
     shape = scatter.updates[0].shape
@@ -111,9 +122,9 @@ def _apply_updates(
         b, d = em.b, waiting[0]
         with b.loop(b.index(0), b.index(shape[d]), b.index(1)) as loop:
             here = {**places, d: em.variable(loop.iv, shape[d])}
-            _apply_updates(em, scatter, outputs, order, here)
+            _apply_updates(em, scatter, outputs, order, here, update)
         return
     outer = [places[d] for d in range(len(shape)) if d not in scatter.window_dims]
     inner = [places[d] for d in scatter.window_dims]
     starts, batch = scatter.starts_of(em, outer), scatter.batch_of(outer)
-    scatter.combine(em, outputs, outer, starts, batch, inner)
+    scatter.combine(em, outputs, outer, starts, batch, inner, update)

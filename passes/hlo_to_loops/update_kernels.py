@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
@@ -23,6 +23,8 @@ from hlo.passes.hlo_to_loops.loop_kernel import (
     function_text,
     lanes_for,
 )
+
+Update = Callable[[Affine, list[Value]], None]
 
 
 def emit_dynamic_update_slice(region: Region, node: Node) -> Kernel:
@@ -211,9 +213,14 @@ class Scatter:
 
     def combine(
         self, em: Emitter, outputs: list[Buffer], outer: list[Affine], starts: dict[int, str],
-        batch: dict[int, Affine], inner: list[Affine],
+        batch: dict[int, Affine], inner: list[Affine], update: Update | None = None,
     ) -> None:  # fmt: skip
-        """Applies one element of the updates, if its place is in the operand."""
+        """Applies one element of the updates, if its place is in the operand.
+
+        Args:
+            update: changes the element at an offset by new values; without it, that is read,
+                computed by the op's body, and written.
+        """
         b, rank = em.b, len(self.shape)
         window = dict(zip(self.window_operand_dims, inner, strict=True))
         at: list[Affine] = [ZERO] * rank
@@ -244,6 +251,9 @@ class Scatter:
         def write() -> None:
             offset = Position.of_dims(at).linear(self.shape)
             new = [em.element(t, Position.of_dims(update_at)) for t in self.updates]
+            if update is not None:
+                update(offset, new)
+                return
             old = [em.load(buffer, offset) for buffer in outputs]
             for value, buffer in zip(
                 em.apply(self.node.regions[0], [*old, *new]), outputs, strict=True

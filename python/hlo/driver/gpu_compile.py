@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
@@ -74,7 +74,7 @@ class GpuCompiled(InspectedProgram):
         )
 
     def _emit(self, region: Region) -> Kernel:
-        return emit_gpu_kernel(region)
+        return emit_gpu_kernel(region, deterministic=self._options.deterministic)
 
     def _kernels_text(self) -> str:
         return kernels_text(self.kernels)
@@ -199,7 +199,8 @@ def _made(
     source: ProgramSource, chip: GpuTarget, chosen: Options, watch: Stopwatch
 ) -> tuple[StoredProgram, MadeProgram]:
     """The launch plan as the only object of a stored program, its constants apart."""
-    made = make_program(source.module, chosen, watch, emit_gpu_kernel, composites=False)
+    emit = partial(emit_gpu_kernel, deterministic=chosen.deterministic)
+    made = make_program(source.module, chosen, watch, emit, composites=False)
     with watch.stage("ptx"):
         kernels = cast(Mapping[str, GpuKernel], made.host.kernels)
         modules: list[GpuModule] = [

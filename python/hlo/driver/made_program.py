@@ -52,6 +52,8 @@ class Options:
             listed in docs/simplification.md under "Fast arithmetic". Products of bf16 may take
             subnormal numbers for zero, as the processor's instructions for them do.
         vendor: compute matrix products by the vendor's library where it is faster.
+        deterministic: a program for a GPU gives the same result in every run; without, updates of
+            a scatter that add floats to one element do so in any order, at the same time.
         emulate: run a program for a GPU on the emulated device, which finds errors and races.
         emulator: which emulated device: `ptx`, the interpreter of PTX, with every check; `fibers`,
             machine code of the LLVM code that PTX is made from, much faster.
@@ -67,6 +69,7 @@ class Options:
     max_bytes: int = 0
     fast: bool = False
     vendor: bool = True
+    deterministic: bool = True
     emulate: bool = False
     emulator: str = "ptx"
     schedule: int = 0
