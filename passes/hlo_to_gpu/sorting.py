@@ -8,7 +8,7 @@ threads. (Merging by rank: Cole, "Parallel Merge Sort", 1988, in its simplest fo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, Stage, gpu_kernel, stage
@@ -82,38 +82,85 @@ class _Lines:
         return row * (self.length * self.inner) + line, em.index(place)
 
 
+def _placed(
+    lines: _Lines, sources: Sequence[Buffer], targets: Sequence[Buffer], buffers: Sequence[Buffer],
+    place_of: Callable[[_Place], str],
+) -> Stage:  # fmt: skip
+    """A thread an element, which moves to the index in its line that `place_of` gives."""
+    inputs, _ = argument_buffers(lines.region)
+    em = ThreadEmitter(ThreadBuilder(block_for(lines.size)), inputs)
+
+    def body(unit: Affine) -> None:
+        base, index = lines.split(em, unit)
+        own = lines.load(em, sources, base, index)
+        place = _Place(lines, em, sources, base, index, own)
+        at = base + em.name_index(place_of(place), lines.length) * lines.inner
+        for value, buffer in zip(own, targets, strict=True):
+            em.store(value, buffer, at)
+
+    guarded_threads(em, lines.size, body)
+    return stage(em.b, buffers, targets, lines.size, em.b.block)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A thread's element: its line, its SSA index there, the elements of all operands."""
+
+    lines: _Lines
+    em: ThreadEmitter
+    sources: Sequence[Buffer]
+    base: Affine
+    index: str
+    own: Sequence[Value]
+
+    def start_of(self, run: int) -> str:
+        """The first index of the run of `run` elements that holds the element."""
+        b, size = self.em.b, self.em.b.index(run)
+        return b.op(
+            f"arith.muli {b.op(f'arith.divui {self.index}, {size} : index')}, {size} : index"
+        )
+
+    def within(self, start: str, offset: int) -> str:
+        """An index some elements after another, at most the line's length."""
+        b = self.em.b
+        index = b.op(f"arith.addi {start}, {b.index(offset)} : index")
+        return b.op(f"arith.minui {index}, {b.index(self.lines.length)} : index")
+
+    def goes_after(self, index: str, is_later: str) -> str:
+        """SSA i1: whether the element goes after the one at an index, as a stable sort has it.
+
+        Args:
+            is_later: SSA i1: whether it is after that one now: of equals the earlier goes ahead.
+        """
+        b = self.em.b
+        other = self.lines.load(self.em, self.sources, self.base, index)
+        flag = Value(element_type("i1"), (is_later,))
+        pairs = list(zip(self.own, other, strict=True))
+        first = [elementwise.select(b, flag, mine, its) for mine, its in pairs]
+        second = [elementwise.select(b, flag, its, mine) for mine, its in pairs]
+        # An earlier one is ahead unless this one is less, a later one if it is less.
+        less = self.lines.before(self.em, first, second)
+        return b.op(f"arith.xori {less}, {is_later} : i1")
+
+
 def _ranked(
     lines: _Lines, run: int, sources: Sequence[Buffer], targets: Sequence[Buffer],
     buffers: Sequence[Buffer],
 ) -> Stage:  # fmt: skip
     """Sorts every run of `run` elements: an element's place is how many come before it."""
-    inputs, _ = argument_buffers(lines.region)
-    em = ThreadEmitter(ThreadBuilder(block_for(lines.size)), inputs)
-    b = em.b
 
-    def body(unit: Affine) -> None:
-        base, place = lines.split(em, unit)
-        own = lines.load(em, sources, base, place)
-        size, length = b.index(run), b.index(lines.length)
-        start = b.op(f"arith.muli {b.op(f'arith.divui {place}, {size} : index')}, {size} : index")
-        end = b.op(f"arith.addi {start}, {size} : index")
-        end = b.op(f"arith.minui {end}, {length} : index")
+    def place_of(own: _Place) -> str:
+        b = own.em.b
+        start = own.start_of(run)
+        end = own.within(start, run)
         with b.loop(start, end, b.index(1), [(start, "index")]) as loop:
-            other = lines.load(em, sources, base, loop.iv)
-            ahead = b.op(f"arith.cmpi ult, {loop.iv}, {place} : index")
-            flag = Value(element_type("i1"), (ahead,))
-            pairs = list(zip(own, other, strict=True))
-            first = [elementwise.select(b, flag, mine, its) for mine, its in pairs]
-            second = [elementwise.select(b, flag, its, mine) for mine, its in pairs]
-            # An earlier element is ahead unless this one is less, a later one if it is less.
-            less = lines.before(em, first, second)
-            counts = b.op(f"arith.xori {less}, {ahead} : i1")
+            is_later = b.op(f"arith.cmpi ult, {loop.iv}, {own.index} : index")
+            counts = own.goes_after(loop.iv, is_later)
             one = b.op(f"arith.index_castui {counts} : i1 to index")
             loop.yielded = [b.op(f"arith.addi {loop.carried[0]}, {one} : index")]
-        _store_at(em, lines, own, targets, base, loop.results[0])
+        return loop.results[0]
 
-    guarded_threads(em, lines.size, body)
-    return stage(b, buffers, targets, lines.size, b.block)
+    return _placed(lines, sources, targets, buffers, place_of)
 
 
 def _merged(
@@ -121,39 +168,29 @@ def _merged(
     buffers: Sequence[Buffer],
 ) -> Stage:  # fmt: skip
     """Merges pairs of sorted runs of `width`: an element moves by its rank in the other run."""
-    inputs, _ = argument_buffers(lines.region)
-    em = ThreadEmitter(ThreadBuilder(block_for(lines.size)), inputs)
-    b = em.b
 
-    def body(unit: Affine) -> None:
-        base, place = lines.split(em, unit)
-        own = lines.load(em, sources, base, place)
-        both, size, length = b.index(2 * width), b.index(width), b.index(lines.length)
-        start = b.op(f"arith.muli {b.op(f'arith.divui {place}, {both} : index')}, {both} : index")
-        middle = b.op(f"arith.addi {start}, {size} : index")
-        middle = b.op(f"arith.minui {middle}, {length} : index")
-        end = b.op(f"arith.addi {start}, {both} : index")
-        end = b.op(f"arith.minui {end}, {length} : index")
-        left = b.op(f"arith.cmpi ult, {place}, {middle} : index")
+    def place_of(own: _Place) -> str:
+        b = own.em.b
+        start = own.start_of(2 * width)
+        middle, end = own.within(start, width), own.within(start, 2 * width)
+        left = b.op(f"arith.cmpi ult, {own.index}, {middle} : index")
         low = b.op(f"arith.select {left}, {middle}, {start} : index")
         high = b.op(f"arith.select {left}, {end}, {middle} : index")
-        found = _search(em, lines, sources, base, own, left, low, high, width)
-        # Its own run holds place - start (or place - middle) elements ahead of it.
+        is_later = b.op(f"arith.xori {left}, {b.constant(True, 'i1')} : i1")
+        found = _search(own, is_later, low, high, width)
+        # Its own run holds index - start (or index - middle) elements ahead of it.
         within = b.op(f"arith.select {left}, {start}, {middle} : index")
         moved = b.op(f"arith.subi {found}, {low} : index")
-        moved = b.op(f"arith.addi {moved}, {b.op(f'arith.subi {place}, {within} : index')} : index")
-        _store_at(em, lines, own, targets, base, b.op(f"arith.addi {start}, {moved} : index"))
+        ahead = b.op(f"arith.subi {own.index}, {within} : index")
+        moved = b.op(f"arith.addi {moved}, {ahead} : index")
+        return b.op(f"arith.addi {start}, {moved} : index")
 
-    guarded_threads(em, lines.size, body)
-    return stage(b, buffers, targets, lines.size, b.block)
+    return _placed(lines, sources, targets, buffers, place_of)
 
 
-def _search(
-    em: ThreadEmitter, lines: _Lines, sources: Sequence[Buffer], base: Affine,
-    own: Sequence[Value], left: str, low: str, high: str, width: int,
-) -> str:  # fmt: skip
+def _search(own: _Place, is_later: str, low: str, high: str, width: int) -> str:
     """The first place in [low, high) whose element goes after `own`, by binary search."""
-    b = em.b
+    b = own.em.b
     steps = width.bit_length()
     with b.loop(b.index(0), b.index(steps), b.index(1), [(low, "index"), (high, "index")]) as loop:
         at, end = loop.carried
@@ -162,15 +199,7 @@ def _search(
             with choice.then():
                 total = b.op(f"arith.addi {at}, {end} : index")
                 middle = b.op(f"arith.shrui {total}, {b.index(1)} : index")
-                other = lines.load(em, sources, base, middle)
-                flag = Value(element_type("i1"), (left,))
-                pairs = list(zip(own, other, strict=True))
-                # Of the right run only what is less goes ahead, of the left what is not greater.
-                first = [elementwise.select(b, flag, its, mine) for mine, its in pairs]
-                second = [elementwise.select(b, flag, mine, its) for mine, its in pairs]
-                less = lines.before(em, first, second)
-                right = b.op(f"arith.xori {left}, {b.constant(True, 'i1')} : i1")
-                ahead = b.op(f"arith.xori {less}, {right} : i1")
+                ahead = own.goes_after(middle, is_later)
                 after = b.op(f"arith.addi {middle}, {b.index(1)} : index")
                 choice.yielded = [
                     b.op(f"arith.select {ahead}, {after}, {at} : index"),
@@ -180,12 +209,3 @@ def _search(
                 choice.yielded = [at, end]
         loop.yielded = list(choice.results)
     return loop.results[0]
-
-
-def _store_at(
-    em: ThreadEmitter, lines: _Lines, values: Sequence[Value], targets: Sequence[Buffer],
-    base: Affine, name: str,
-) -> None:  # fmt: skip
-    at = base + em.name_index(name, lines.length) * lines.inner
-    for value, buffer in zip(values, targets, strict=True):
-        em.store(value, buffer, at)
