@@ -19,6 +19,7 @@ class ThreadBuilder(Builder):
     """
 
     keeps_nans = False
+    is_for_host = False
 
     def __init__(self, block: int) -> None:
         super().__init__()

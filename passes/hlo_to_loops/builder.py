@@ -64,6 +64,8 @@ class Builder:
 
     # Whether a NaN that a float op gives is an operand's, made quiet, or has no bits but the first.
     keeps_nans = True
+    # Whether the code is for the machine that compiles it, and may use its instructions.
+    is_for_host = True
 
     def __init__(self, lanes: int = 0) -> None:
         self.lanes = lanes

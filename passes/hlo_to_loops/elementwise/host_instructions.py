@@ -24,7 +24,9 @@ def host_features() -> frozenset[str]:
 
 def _has_avx512(x: Real) -> bool:
     bits = x.b.lanes * x.width
-    return bits in _REGISTER_BITS and {"avx512f", "avx512vl"} <= host_features()
+    if not x.b.is_for_host or bits not in _REGISTER_BITS:
+        return False
+    return {"avx512f", "avx512vl"} <= host_features()
 
 
 def scale_by(x: Real, exponent: Real) -> Real | None:
