@@ -74,6 +74,18 @@ class Affine:
                 return _from_terms(whole, quotient), remainder
         return None
 
+    def split(self, divisor: int, extents: Mapping[str, int]) -> tuple[int, Affine, Affine] | None:
+        """The largest proper factor of a divisor that divides affinely, with quotient and remainder.
+
+        Dividing the quotient by what is left of the divisor then gives the whole division, and
+        does not see the variables of the remainder: (8 * i + j) // 40 is i // 5 for j below 8.
+        """
+        factors = {math.gcd(coefficient, divisor) for _, coefficient in self.terms}
+        for factor in sorted(factors - {1, divisor}, reverse=True):
+            if (parts := self.divmod(factor, extents)) is not None:
+                return factor, *parts
+        return None
+
 
 ZERO = Affine()
 

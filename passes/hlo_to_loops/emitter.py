@@ -231,6 +231,10 @@ class Emitter:
         """Quotient and remainder by a positive constant of an index that is not negative."""
         if (exact := index.divmod(divisor, self.extents)) is not None:
             return exact
+        if (split := index.split(divisor, self.extents)) is not None:
+            factor, high_part, low_part = split
+            quotient_index, rest = self.divmod(high_part, divisor // factor)
+            return quotient_index, rest * factor + low_part
         if not self.is_uniform(index):
             raise NotVectorizableError("a lane crosses a row boundary")
         _, high = index.bounds(self.extents)

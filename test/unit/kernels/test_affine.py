@@ -29,6 +29,16 @@ def test_bounds() -> None:
     assert Affine((), 7).bounds({}) == (7, 7)
 
 
+def test_split() -> None:
+    """(8 i + j) divided by 40, in parts: by 8, which j does not reach, then i by 5."""
+    extents = {"%i": 100, "%j": 8}
+    assert (U * 8 + V).split(40, extents) == (8, U, V)
+    assert (U * 8 + V + 16).split(40, extents) == (8, U + 2, V)
+    assert (U * 8 + V).split(40, {"%i": 100, "%j": 9}) is None  # j reaches 8
+    assert (U * 3 + V).split(40, extents) is None
+    assert (U * 40 + V * 4).split(40, {"%i": 100, "%j": 100}) == (4, U * 10 + V, ZERO)
+
+
 @pytest.mark.parametrize(
     ("index", "divisor"),
     [
