@@ -75,7 +75,7 @@ class Affine:
         return None
 
     def split(self, divisor: int, extents: Mapping[str, int]) -> tuple[int, Affine, Affine] | None:
-        """The largest proper factor of a divisor that divides affinely, with quotient and remainder.
+        """The largest factor of a divisor that divides affinely, with quotient and remainder.
 
         Dividing the quotient by what is left of the divisor then gives the whole division, and
         does not see the variables of the remainder: (8 * i + j) // 40 is i // 5 for j below 8.

@@ -83,16 +83,22 @@ class Tiling:
 
 
 def tiling_of(
-    shape: Sequence[int], lanes: int, *, narrow: bool = False, wide: bool = False
+    shape: Sequence[int],
+    lanes: int,
+    *,
+    row_dims: Sequence[int] = (),
+    narrow: bool = False,
+    wide: bool = False,
 ) -> Tiling | None:
     """Tiles for a result of `shape`; None if the minor dimension is shorter than half a vector.
 
-    `narrow`: two vectors across at the most, for the sake of the cache. `wide`: few rows, long runs
-    of columns, for the sake of memory that is read and written along with the result.
+    `row_dims`: dimensions that rows should walk; empty for any. `narrow`: two vectors across at the
+    most, for the sake of the cache. `wide`: few rows, long runs of columns, for the sake of memory
+    that is read and written along with the result.
     """
     if not shape or shape[-1] * 2 < lanes:
         return None
-    row_dim = max((d for d in range(len(shape) - 1) if shape[d] > 1), default=-1)
+    row_dim = _row_dim(shape, row_dims)
     extent = shape[row_dim] if row_dim >= 0 else 1
     columns = -(-shape[-1] // lanes)
     if extent <= 3 or (wide and columns >= WIDE_VECTORS):
@@ -107,6 +113,28 @@ def tiling_of(
     most_rows = MOST_ROWS.get(vectors, WIDE_ROWS)
     rows = _even_part(extent, min(extent, most_rows))
     return Tiling(tuple(shape), row_dim, rows, lanes, vectors)
+
+
+def _row_dim(shape: Sequence[int], preferred: Sequence[int]) -> int:
+    """The last dimension with enough rows for a tile, else the one with most; -1 if all are 1."""
+    wide = [d for d in range(len(shape) - 1) if shape[d] > 1]
+    if not (choice := [d for d in wide if d in preferred]):
+        return max(wide, default=-1)
+    enough = [d for d in choice if shape[d] >= MOST_ROWS[3]]
+    return max(enough) if enough else max(choice, key=lambda d: shape[d])
+
+
+def _left_dims(node: Node) -> range:
+    """Dimensions of a dot's result that only its left operand has: they share vectors of the right.
+
+    Empty for a convolution.
+    """
+    numbers = node.attributes.get("dot_dimension_numbers")
+    if numbers is None:
+        return range(0)
+    batch = len(numbers.get("lhs_batching_dimensions", ()))
+    summed = len(numbers.get("lhs_contracting_dimensions", ()))
+    return range(batch, node.operands[0].rank - summed)
 
 
 def depth_of(node: Node) -> int:
@@ -194,6 +222,7 @@ def emit_contraction(region: Region) -> Kernel | None:
     tiling = tiling_of(
         node.results[0].shape,
         _lanes(node.results[0].type),
+        row_dims=_left_dims(node),
         narrow=_is_narrow(node),
         wide=_waits_for_memory(region, node),
     )

@@ -146,7 +146,7 @@ def _merge(op: ir.Operation) -> bool:
         [d for d in range(len(shape)) if d not in b and d not in s]
         for shape, b, s in zip(shapes, batch, summed, strict=True)
     ]
-    runs = [[f] if len(f) > 1 and _consecutive(f) else [] for f in free]
+    runs = [[run for run in _runs(f) if len(run) > 1] for f in free]
     if len(summed[0]) > 1 and all(_consecutive(s) for s in summed):
         for side, dims in zip(runs, summed, strict=True):
             side.append(dims)
@@ -176,6 +176,17 @@ def _merge(op: ir.Operation) -> bool:
     op.results[0].replace_all_uses_with(new)
     op.erase()
     return True
+
+
+def _runs(dims: Sequence[int]) -> list[list[int]]:
+    """Dimensions in groups that follow one another."""
+    groups: list[list[int]] = []
+    for d in dims:
+        if groups and d == groups[-1][-1] + 1:
+            groups[-1].append(d)
+        else:
+            groups.append([d])
+    return groups
 
 
 def _consecutive(dims: Sequence[int]) -> bool:

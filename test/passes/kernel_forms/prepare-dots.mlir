@@ -12,3 +12,14 @@ func.func @main(%q: tensor<2x3x4x5xf32>, %k: tensor<2x3x6x5xf32>, %x: tensor<2x3
   %1 = "hlo.dot_general"(%x, %w) {dot_dimension_numbers = #hlo.dot<lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [0]>} : (tensor<2x3x4xf32>, tensor<4x7x8xf32>) -> tensor<2x3x7x8xf32>
   return %0, %1 : tensor<2x3x4x6xf32>, tensor<2x3x7x8xf32>
 }
+
+// Columns on both sides of what is summed: those behind it are one, 4 x 3 = 12.
+// CHECK-LABEL: func.func @columns_around
+// CHECK: %[[IMAGE:.*]] = hlo.reshape %arg1 : (tensor<2x5x4x3xf32>) -> tensor<2x5x12xf32>
+// CHECK: %[[ROWS:.*]] = hlo.dot_general %arg0, %[[IMAGE]], contracting_dims = [0] x [1]
+// CHECK-SAME: -> tensor<7x2x12xf32>
+// CHECK: hlo.reshape %[[ROWS]] : (tensor<7x2x12xf32>) -> tensor<7x2x4x3xf32>
+func.func @columns_around(%w: tensor<5x7xf32>, %x: tensor<2x5x4x3xf32>) -> tensor<7x2x4x3xf32> {
+  %0 = "hlo.dot_general"(%w, %x) {dot_dimension_numbers = #hlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [1]>} : (tensor<5x7xf32>, tensor<2x5x4x3xf32>) -> tensor<7x2x4x3xf32>
+  return %0 : tensor<7x2x4x3xf32>
+}
