@@ -247,10 +247,10 @@ class Bufferizer:
         key = structural_key(region)
         name = self.table.add(key, label_of(node), lambda: self.emit(region))
         kernel = self.table.kernels[name]
-        sources = [self.storage(t) for t in inputs]
         if kernel.updates is not None:
             self._update(block, node, name, kernel, inputs)
             return
+        sources = [self.storage(t) for t in inputs]
         targets: list[Storage] = []
         for k, result in enumerate(node.results):
             reusable = kernel.reusable(k)
@@ -270,19 +270,27 @@ class Bufferizer:
     def _update(
         self, block: Block, node: Node, name: str, kernel: Kernel, inputs: Sequence[Tensor]
     ) -> None:
-        """A kernel that changes part of one operand, in place where that operand dies here."""
-        sources = [self.storage(t) for t in inputs]
+        """A kernel that changes part of one operand, in place where that operand dies here.
+
+        A splat constant that it changes is filled into the result's own memory.
+        """
+        updates, reread = kernel.updates or (), not kernel.update_safe
+        splats = {} if reread else {i: self._unfilled(inputs[i]) for i in updates}
+        sources = {i: self.storage(t) for i, t in enumerate(inputs) if splats.get(i) is None}
         targets: list[Storage] = []
-        for result, i in zip(node.results, kernel.updates or (), strict=True):
-            operand = inputs[i]
-            reread = not kernel.update_safe
-            target = self._result(block, node, result, [] if reread else [operand])
-            if target is not sources[i]:
+        for result, i in zip(node.results, updates, strict=True):
+            splat = splats.get(i)
+            usable = [] if reread or splat is not None else [inputs[i]]
+            target = self._result(block, node, result, usable)
+            if splat is not None:
+                self._fill_into(splat, target)
+                sources[i] = target
+            elif target is not sources[i]:
                 reason = f"{label_of(node)} {_why_not_in_place(kernel, sources[i])}"
                 self.copies.append(f"{target.name}: {reason}")
                 self.text.copy(sources[i], target, reason)
             targets.append(target)
-        self._call(name, kernel, sources, targets)
+        self._call(name, kernel, [sources[i] for i in range(len(inputs))], targets)
 
     # -- control flow ------------------------------------------------------------------------------
     def _while(self, block: Block, node: Node) -> None:

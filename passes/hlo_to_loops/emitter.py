@@ -407,6 +407,37 @@ class Emitter:
             )
         return elementwise.unpack(b, buffer.type, raws)
 
+    def look_up(self, tensor: Tensor, base: Affine, offsets: str) -> Value:
+        """Lanes of a tensor, each at an offset of its own behind `base`.
+
+        Args:
+            offsets: the SSA name of a vector of i32, not negative.
+
+        Raises:
+            NotVectorizableError: the tensor is not in memory, or has no elements of 32 or 64 bits.
+        """
+        b, buffer = self.b, self.buffers.get(tensor)
+        if buffer is None or tensor in self.sources:
+            raise NotVectorizableError("what is looked up in is not in memory")
+        if buffer.type.parts != 1 or buffer.type.memory_bytes not in (4, 8):
+            raise NotVectorizableError("no vector instruction looks up elements of that size")
+        # Where it reads is not known: nowhere that an output may be written before.
+        anywhere = base + Affine.variable(offsets)
+        self.loaded.setdefault(buffer, set()).add(anywhere)
+        self.loaded_in_body.setdefault(buffer, set()).add(anywhere)
+        stride = 0 if self.lane is None else base.coefficient(self.lane)
+        kind, vector = b.type_of("i32"), b.type_of(buffer.type.memory)
+        if stride:
+            steps = ", ".join(str(i * stride) for i in range(b.lanes))
+            ramp = b.op(f"arith.constant dense<[{steps}]> : {kind}")
+            offsets = b.op(f"arith.addi {offsets}, {ramp} : {kind}")
+        mask, passthru = self.mask or b.constant(True, "i1"), b.constant(0, buffer.type.memory)
+        raw = b.load(
+            f"vector.gather {buffer.name}[{self.index(base)}] [{offsets}], {mask}, {passthru} : "
+            f"{buffer.memref}, {kind}, {b.type_of('i1')}, {vector} into {vector}"
+        )
+        return elementwise.unpack(b, buffer.type, [raw])
+
     def _load_scalar(self, buffer: Buffer, offset: Affine) -> Value:
         parts = buffer.type.parts
         raws = [

@@ -12,6 +12,7 @@ from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.column_folds import ColumnBlock
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizableError
+from hlo.passes.hlo_to_loops.folds import UNROLL_WHOLE
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.joint_folds import Folds
 from hlo.passes.hlo_to_loops.kept_rows import computed_ahead, worth_keeping
@@ -111,6 +112,8 @@ def at_best_width(region: Region, emit: Emit, *, tiles: bool = False) -> Kernel:
     widest = max((t.type.part_type.bits for t in _all_tensors(region)), default=32)
     lanes = VECTOR_BITS // max(widest, 32)
     widths = [Width(lanes, row_lanes=lanes), Width(0, row_lanes=lanes)]
+    if _folds_are_short(region):
+        widths.insert(1, Width(lanes, gathers=True, row_lanes=lanes))
     if not has_fold(region):
         widths.insert(1, Width(lanes, gathers=True))
         if tiles:
@@ -130,6 +133,15 @@ def _all_tensors(region: Region) -> list[Tensor]:
 def has_fold(region: Region) -> bool:
     """Whether a region holds an op that folds many elements into one."""
     return any(n.name in FOLDS for n in region.nodes)
+
+
+def _folds_are_short(region: Region) -> bool:
+    """Whether all folds are reductions of few elements, better done by a lane than across lanes."""
+    folds = [node for node in region.nodes if node.name in FOLDS]
+    return bool(folds) and all(
+        node.name == "reduce" and node.operands[0].size <= UNROLL_WHOLE * node.results[0].size
+        for node in folds
+    )
 
 
 def lanes_for(width: Width, extents: Sequence[int]) -> int:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import ALWAYS, at_least, both, guarded, less_than
-from hlo.passes.hlo_to_loops.element_types import Kind
+from hlo.passes.hlo_to_loops.element_types import Kind, element_type
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError, elemental
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 
@@ -87,12 +87,17 @@ def gather(em: Emitter, node: Node, _: int, position: Position) -> Value:
     vector_dim = numbers.get("index_vector_dim", 0)
     start_map = numbers.get("start_index_map", ())
     source: list[Affine] = [ZERO] * operand.rank
+    varying: dict[int, Value] = {}  # dimension of the operand -> its index, another in each lane
     for k, d in enumerate(start_map):
         at = list(batch)
         if vector_dim < starts.rank:
             at.insert(vector_dim, Affine((), k))
         limit = operand.shape[d] - slice_sizes[d]
-        source[d] = clamped_index(em, starts, Position.of_dims(at), limit)
+        place = Position.of_dims(at)
+        if limit and not all(em.is_uniform(index) for index in at):
+            varying[d] = _clamped_lanes(em, em.element(starts, place), limit)
+        else:
+            source[d] = clamped_index(em, starts, place, limit)
     starts_batching = numbers.get("start_indices_batching_dims", ())
     for d, s in zip(numbers.get("operand_batching_dims", ()), starts_batching, strict=True):
         source[d] = batch[s - (1 if vector_dim < s else 0)]
@@ -100,4 +105,44 @@ def gather(em: Emitter, node: Node, _: int, position: Position) -> Value:
     kept = [d for d in range(operand.rank) if d not in hidden]
     for d, o in zip(kept, offset_dims, strict=True):
         source[d] = source[d] + dims[o]
+    if varying:
+        return _looked_up(em, operand, source, varying)
     return em.element(operand, Position.of_dims(source))
+
+
+def _clamped_lanes(em: Emitter, value: Value, limit: int) -> Value:
+    """Integers clamped to [0, limit] by their own signedness, an i32 in each lane."""
+    if limit >= 1 << 31:
+        raise NotVectorizableError("positions in each lane do not fit 32 bits")
+    b, signed = em.b, value.type.kind is Kind.SINT
+    wide = element_type("i64" if value.type.bits > 32 or not signed else "i32")
+    kind = b.type_of(wide.register)
+    name = value.name
+    if value.type.register != wide.register:
+        narrow = b.type_of(value.type.register)
+        name = b.op(f"arith.{'extsi' if signed else 'extui'} {name} : {narrow} to {kind}")
+    least, most = b.constant(0, wide.register), b.constant(limit, wide.register)
+    if signed:
+        name = b.op(f"arith.maxsi {name}, {least} : {kind}")
+        name = b.op(f"arith.minsi {name}, {most} : {kind}")
+    else:
+        name = b.op(f"arith.minui {name}, {most} : {kind}")
+    if wide.bits == 64:
+        name = b.op(f"arith.trunci {name} : {kind} to {b.type_of('i32')}")
+    return Value(element_type("i32"), (name,), b.lanes)
+
+
+def _looked_up(
+    em: Emitter, operand: Tensor, source: list[Affine], varying: dict[int, Value]
+) -> Value:
+    """Elements of a buffer at `source`, but in some dimensions at `varying` positions."""
+    b, strides = em.b, suffix_products(operand.shape)
+    if operand.size >= 1 << 31:
+        raise NotVectorizableError("positions in each lane do not fit 32 bits")
+    offset, kind = None, b.type_of("i32")
+    for d, index in varying.items():
+        step = b.constant(strides[d], "i32")
+        term = b.op(f"arith.muli {index.name}, {step} : {kind}") if strides[d] != 1 else index.name
+        offset = term if offset is None else b.op(f"arith.addi {offset}, {term} : {kind}")
+    assert offset is not None
+    return em.look_up(operand, Position.of_dims(source).linear(operand.shape), offset)
