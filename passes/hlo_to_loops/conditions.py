@@ -79,6 +79,8 @@ def _compare(em: Emitter, index: Affine, predicate: str, bound: int) -> Conditio
             return Condition(
                 uniform=b.op(f"arith.cmpi {predicate}, {em.index(index)}, {b.index(bound)} : index")
             )
+    if em.boundaries is not None and index.terms == ((em.lane, 1),):
+        em.boundaries.add(bound - index.constant)
     lanes = em.index_value(index, element_type("i32"))
     limit = b.constant(bound, "i32")
     return Condition(

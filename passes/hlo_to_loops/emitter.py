@@ -111,6 +111,8 @@ class Emitter:
         self.tile: StridedSource | None = None
         # If a list: where loads with a lane stride other than 1 are, which are then not emitted.
         self.strided: list[Affine] | None = None
+        # If a set: the values of the lane variable at which conditions on it alone change.
+        self.boundaries: set[int] | None = None
         # Outputs that begin at a cache line and are written past the caches.
         self.streams: frozenset[Buffer] = frozenset()
         self.share_fold: Callable[[Any], list[Value] | None] | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from hlo.passes.cost.caches import FAR_BYTES
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
@@ -17,6 +18,7 @@ from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.joint_folds import Folds
 from hlo.passes.hlo_to_loops.kept_rows import computed_ahead, worth_keeping
 from hlo.passes.hlo_to_loops.streaming import emit_streaming
+from hlo.passes.hlo_to_loops.survey import segments
 from hlo.passes.hlo_to_loops.work import work_of
 
 BLOCK = 4096  # elements of the innermost loop that one work unit takes at the most
@@ -236,7 +238,10 @@ def _nest_of(region: Region, extents: Sequence[int], lanes: int) -> Nest:
         block = BLOCK_BYTES // max(widest, 4) // lanes * lanes
         return Nest.of(extents, block, columns=min(block, extents[-1]))
     columns = _neighbours(region, lanes, extents[-1])
-    return Nest.of(extents, _block_of(region, extents, max(lanes, 1) * columns), columns)
+    block = _block_of(region, extents, max(lanes, 1) * columns)
+    if not lanes or has_fold(region):
+        return Nest.of(extents, block, columns)
+    return Nest.of(extents, block, segments=segments(region, extents, lanes))
 
 
 def _folded_bytes(node: Node) -> int:
@@ -278,7 +283,8 @@ class Nest:
     """Loops: `parallel` leading ones and blocks of the innermost make the work units.
 
     `neighbours` vectors of the innermost loop are computed together, so that their folds share
-    loops; or, if `columns` is not 0, folds are done for as many columns ahead of that loop.
+    loops; or, if `columns` is not 0, folds are done for as many columns ahead of that loop. The
+    innermost loop is cut at `segments`, which run from 0 to its extent.
     """
 
     extents: tuple[int, ...]
@@ -286,10 +292,15 @@ class Nest:
     block: int
     neighbours: int = 1
     columns: int = 0
+    segments: tuple[int, ...] = ()
 
     @staticmethod
     def of(
-        extents: Sequence[int], block: int = BLOCK, neighbours: int = 1, columns: int = 0
+        extents: Sequence[int],
+        block: int = BLOCK,
+        neighbours: int = 1,
+        columns: int = 0,
+        segments: tuple[int, ...] = (),
     ) -> Nest:
         parallel, units = 0, 1
         while parallel < len(extents) - 1 and units < ENOUGH_UNITS:
@@ -297,7 +308,13 @@ class Nest:
             parallel += 1
         if (parallel < len(extents) - 1 and not columns) or block > extents[-1]:
             block = extents[-1]
-        return Nest(tuple(extents), parallel, block, neighbours, columns)
+        if block < extents[-1] and any(place % block for place in segments[1:-1]):
+            if units >= ENOUGH_UNITS:
+                block = extents[-1]
+            else:
+                segments = ()
+        segments = segments or (0, extents[-1])
+        return Nest(tuple(extents), parallel, block, neighbours, columns, segments)
 
     @property
     def blocks(self) -> int:
@@ -332,7 +349,8 @@ class Nest:
     ) -> None:
         """The loops between the parallel ones and the innermost."""
         if depth == len(self.extents) - 1:
-            self._inner(em, lanes, body, base, block)
+            for low, high in pairwise(self.segments):
+                self._inner(em, lanes, body, base + low, block, low, high)
             return
         b = em.b
         with b.loop(b.index(0), b.index(self.extents[depth]), b.index(1)) as loop:
@@ -347,15 +365,19 @@ class Nest:
             )
 
     def _inner(
-        self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine, block: Affine
-    ) -> None:
-        b, extent = em.b, self.extents[-1]
+        self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine, block: Affine,
+        low: int, high: int,
+    ) -> None:  # fmt: skip
+        """The innermost loop from `low`, where `base` is, to `high`."""
+        b, extent = em.b, high - low
         step = max(lanes, 1)
         whole = extent // step * step
         start, end = b.index(0), b.index(whole)
         if self.blocks > 1:
-            start = em.index(block * self.block)
-            stop = em.index(block * self.block + self.block)
+            start = em.index(block * self.block + -low)
+            stop = em.index(block * self.block + (self.block - low))
+            if low:
+                start = b.op(f"arith.maxsi {start}, {b.index(0)} : index")
             end = b.op(f"arith.minsi {stop}, {end} : index")
         if extent == 1 and not lanes:
             body(base)
@@ -364,22 +386,23 @@ class Nest:
             start = self._together(em, lanes, body, base, start, end)
         if self.columns:
             em.block = ColumnBlock(start, end, self.columns, b.level)
-        with b.loop(start, end, b.index(step)) as loop:
-            index = em.variable(loop.iv, extent)
-            if lanes:
-                with em.vector(loop.iv, lanes):
+        if whole:
+            with b.loop(start, end, b.index(step)) as loop:
+                index = em.variable(loop.iv, extent)
+                if lanes:
+                    with em.vector(loop.iv, lanes):
+                        body(base + index)
+                else:
                     body(base + index)
-            else:
-                body(base + index)
         em.block = None
         if whole == extent:
             return
         if self.blocks == 1:
-            self._rest(em, lanes, body, base, whole)
+            self._rest(em, lanes, body, base, whole, extent)
             return
         last = b.op(f"arith.cmpi eq, {em.index(block)}, {b.index(self.blocks - 1)} : index")
         with b.when(last):
-            self._rest(em, lanes, body, base, whole)
+            self._rest(em, lanes, body, base, whole, extent)
 
     def _together(
         self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine,
@@ -404,10 +427,11 @@ class Nest:
         return b.op(f"arith.maxsi {start}, {last} : index")
 
     def _rest(
-        self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine, whole: int
-    ) -> None:
-        """The last, partial vector of a row, under a mask."""
-        b, extent = em.b, self.extents[-1]
+        self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine, whole: int,
+        extent: int,
+    ) -> None:  # fmt: skip
+        """The last, partial vector of a row or a segment, under a mask."""
+        b = em.b
         if extent - whole == 1:
             # One element needs no mask (and LLVM 22 loses a masked copy of one 16-bit lane).
             body(base + whole)

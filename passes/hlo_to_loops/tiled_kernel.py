@@ -12,10 +12,12 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import pairwise
 
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
 from hlo.passes.hlo_to_loops.builder import Builder, Value
+from hlo.passes.hlo_to_loops.conditions import at_least, both, less_than
 from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.loop_kernel import (
@@ -27,6 +29,7 @@ from hlo.passes.hlo_to_loops.loop_kernel import (
     lanes_for,
 )
 from hlo.passes.hlo_to_loops.streaming import emit_streaming
+from hlo.passes.hlo_to_loops.survey import segments, survey
 
 ACROSS_TILES = 4  # tiles of one block along the transposed loads: whole cache lines of narrow types
 ALONG = 512  # elements of one block along the output
@@ -44,7 +47,8 @@ def emit_tiled(region: Region, width: Width) -> Kernel:
     size = region.results[0].size
     extents = merge_cuts({cut for root in region.results for cut in em.cuts(root)}, size)
     lanes = lanes_for(width, extents)
-    nest = _Nest(tuple(extents), _across(region, extents, lanes), lanes)
+    across = _across(region, extents, lanes)
+    nest = _Nest(tuple(extents), across, lanes, segments(region, extents, lanes))
     written: set[Affine] = set()
 
     def body(offset: Affine) -> None:
@@ -67,22 +71,8 @@ def emit_tiled(region: Region, width: Width) -> Kernel:
 
 def _across(region: Region, extents: Sequence[int], lanes: int) -> int:
     """The loop, not the innermost, along which most of the strided loads are contiguous."""
-    inputs, _ = argument_buffers(region)
-    builder = Builder()
-    em = emitter_for(builder, inputs, Width(lanes, gathers=True))
-    em.strided = []
-    with ExitStack() as stack:
-        names: list[str] = []
-        offset = ZERO
-        for extent, stride in zip(extents, suffix_products(extents), strict=True):
-            bounds = (builder.index(0), builder.index(extent), builder.index(1))
-            loop = stack.enter_context(builder.loop(*bounds))
-            names.append(loop.iv)
-            offset = offset + em.variable(loop.iv, extent) * stride
-        with em.vector(names[-1], lanes):
-            for root in region.results:
-                em.element(root, Position.of_offset(offset))
-    counts = [sum(read.coefficient(name) == 1 for read in em.strided) for name in names[:-1]]
+    seen = survey(region, extents, lanes)
+    counts = [sum(read.coefficient(v) == 1 for read in seen.strided) for v in seen.loops[:-1]]
     best = max(range(len(counts)), key=lambda d: counts[d], default=0)
     # A tile costs as much as gathers when it is mostly empty.
     if not counts or not counts[best] or extents[best] < max(4, lanes // 2):
@@ -98,11 +88,13 @@ class _Nest:
         extents: of the row-major space, outermost first.
         across: the loop along which strided loads are contiguous.
         lanes: vector width, and rows of a tile.
+        segments: where the innermost loop is cut, from 0 to its extent.
     """
 
     extents: tuple[int, ...]
     across: int
     lanes: int
+    segments: tuple[int, ...]
 
     @property
     def outer(self) -> tuple[int, ...]:
@@ -112,7 +104,8 @@ class _Nest:
     def blocks(self) -> tuple[int, int]:
         """How many blocks there are of the loop across and of the innermost."""
         across = self.lanes * ACROSS_TILES
-        return -(-self.extents[self.across] // across), -(-self.extents[-1] // ALONG)
+        along = sum(_blocks_of(*segment) for segment in pairwise(self.segments))
+        return -(-self.extents[self.across] // across), along
 
     @property
     def units(self) -> int:
@@ -128,15 +121,36 @@ class _Nest:
             for index, d in zip(leading, self.outer, strict=True):
                 base = base + index * strides[d]
 
-            def tile(first: _Range, second: _Range) -> None:
+            def tile(base: Affine, first: _Range, second: _Range) -> None:
                 _emit_tile(em, self, base, first, second, body)
 
-            def row(second: _Range) -> None:
+            def row(base: Affine, second: _Range) -> None:
                 block = self.lanes * ACROSS_TILES
                 _ranges(em, across, block, self.extents[self.across], self.lanes,
-                        lambda first: tile(first, second))  # fmt: skip
+                        lambda first: tile(base, first, second))  # fmt: skip
 
-            _ranges(em, along, ALONG, self.extents[-1], self.lanes, row)
+            self._segments(em, along, base, row)
+
+    def _segments(
+        self, em: Emitter, along: Affine, base: Affine, row: Callable[[Affine, _Range], None]
+    ) -> None:
+        """Block number `along` of the innermost loop, in whichever segment it lies."""
+        b, first = em.b, 0
+        for low, high in pairwise(self.segments):
+            blocks = _blocks_of(low, high)
+            with ExitStack() as stack:
+                if len(self.segments) > 2:
+                    conditions = at_least(em, along, first), less_than(em, along, first + blocks)
+                    here = both(em, *conditions).uniform
+                    assert here is not None, "there are several blocks"
+                    stack.enter_context(b.when(here))
+                _ranges(em, along + -first, ALONG, high - low, self.lanes,
+                        lambda second, low=low: row(base + low, second))  # fmt: skip
+            first += blocks
+
+
+def _blocks_of(low: int, high: int) -> int:
+    return -(-(high - low) // ALONG)
 
 
 @dataclass(frozen=True)
