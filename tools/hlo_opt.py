@@ -82,7 +82,9 @@ def _run(argv: list[str]) -> int:
             elide_elements=args.elide_elements,
             emit_bytecode=args.emit_bytecode,
             late_phase=_late_phase(args),
-            gpu=GpuOutput(args.target, args.emit, args.roofline) if args.target else None,
+            gpu=GpuOutput(args.target, args.emit, args.roofline, args.tf32)
+            if args.target
+            else None,
             reports=reports,
         )
     )
@@ -189,6 +191,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="GPU",
         help="print registers, spills, occupancy and the least time of each launch on a100, h100, "
         "...",
+    )
+    gpu.add_argument(
+        "--tf32",
+        action="store_true",
+        help="multiply f32 on tensor cores, rounded to tf32, where no precision is asked for",
     )
     _add_reports(parser)
     checks = parser.add_argument_group("checks")

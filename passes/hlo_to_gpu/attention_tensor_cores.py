@@ -13,7 +13,7 @@ from typing import cast
 from hlo.passes.hlo_to_gpu.attention_rows import RowState, Where
 from hlo.passes.hlo_to_gpu.attention_tiles import AttentionShape, AttentionTiles, rounded_up
 from hlo.passes.hlo_to_gpu.shared_tile import SharedTile
-from hlo.passes.hlo_to_gpu.tensor_cores import load_matrices, multiply_fragments
+from hlo.passes.hlo_to_gpu.tensor_cores import MULTIPLIERS, load_matrices, multiply_fragments
 from hlo.passes.hlo_to_gpu.thread_builder import WARP
 from hlo.passes.hlo_to_loops.affine import Affine
 from hlo.passes.hlo_to_loops.attention_parts import DEPTH, AttentionParts
@@ -90,18 +90,20 @@ class AttentionTensorCores(AttentionTiles):
         outer, inner = em.divmod(high, 2)
         by_row, by_column = (outer, inner) if use == "right" else (inner, outer)
         at = tile.at(by_row * 8 + place + row, by_column * 8 + column)
-        return load_matrices(self.b, tile.buffer, tile.memref, at, transposed=use == "down")
+        return load_matrices(
+            self.b, tile.buffer, tile.memref, at, self.stored.memory, transposed=use == "down"
+        )
 
     # -- scores ------------------------------------------------------------------------------------
     def scores(self, tile: Affine) -> list[tuple[list[Affine], list[str | None], list[str]]]:
-        name, count = self.stored.name, self.shape.keys // 8
+        how, count = MULTIPLIERS[self.stored.name], self.shape.keys // 8
         sums = [[self.number(0.0)] * 4 for _ in range(count)]
         for step, query in enumerate(self.query):
             for j in range(0, count, 2):
                 words = self._matrix(self.keys, 8 * j, STEP * step, "right")
                 for i in range(2):
                     right = words[2 * i : 2 * i + 2]
-                    sums[j + i] = multiply_fragments(self.b, name, query, right, sums[j + i])
+                    sums[j + i] = multiply_fragments(self.b, how, query, right, sums[j + i])
         keys = [self.key(tile, self.pair * 2 + (8 * j + k)) for j in range(count) for k in range(2)]
         places, exist = [key for key, _ in keys], [exists for _, exists in keys]
         return [
@@ -118,7 +120,7 @@ class AttentionTensorCores(AttentionTiles):
         return [self.binary("mulf", name, by[i % 4 // 2]) for i, name in enumerate(sums)]
 
     def multiply(self, factors: Sequence[Sequence[object]], sums: Sequence[str]) -> list[str]:
-        name, current = self.stored.name, list(sums)
+        how, current = MULTIPLIERS[self.stored.name], list(sums)
         for step in range(0, self.shape.keys, STEP):
             # Of either row the factors of two keys, then those of the keys 8 further on.
             left = [
@@ -131,7 +133,7 @@ class AttentionTensorCores(AttentionTiles):
                 for i in range(2):
                     at = slice((column // 8 + i) * 4, (column // 8 + i) * 4 + 4)
                     right = words[2 * i : 2 * i + 2]
-                    current[at] = multiply_fragments(self.b, name, left, right, current[at])
+                    current[at] = multiply_fragments(self.b, how, left, right, current[at])
         return current
 
     def _packed(self, values: Sequence[object]) -> str:

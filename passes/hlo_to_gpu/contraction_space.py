@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hlo.passes.hlo_to_gpu.thread_builder import ASYNC_BYTES
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.elemental.contractions import contraction_of
-from hlo.passes.hlo_to_loops.emitter import Emitter
-from hlo.passes.hlo_to_loops.graph import Node
+from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter
+from hlo.passes.hlo_to_loops.graph import Node, Tensor
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """An operand of a dot that is an input of the kernel, its last dimension a free or summed one.
+
+    Attributes:
+        left: whether it is the left operand.
+        along_depth: whether its last dimension is summed over.
+        batch, free, summed: its dimensions, in the order of those of the result, and of the depth.
+    """
+
+    tensor: Tensor
+    left: bool
+    along_depth: bool
+    batch: tuple[int, ...]
+    free: tuple[int, ...]
+    summed: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -51,6 +70,40 @@ class ContractionSpace:
     @property
     def depth(self) -> int:
         return math.prod(self.depth_extents)
+
+    def extent_of(self, left: bool) -> int:
+        """Rows for the left operand, columns for the right one."""
+        return self.rows if left else self.columns
+
+    def in_memory(self, left: bool, inputs: Mapping[Tensor, Buffer]) -> InMemory | None:
+        """An operand whose pieces of 16 bytes are contiguous and aligned; None if it is no such."""
+        tensor = self.node.operands[0 if left else 1]
+        if self.node.name != "dot_general" or tensor not in inputs or tensor.type.is_complex:
+            return None
+        numbers, side = self.node.attributes["dot_dimension_numbers"], "lhs" if left else "rhs"
+        batch = tuple(numbers.get(f"{side}_batching_dimensions", ()))
+        summed = tuple(numbers.get(f"{side}_contracting_dimensions", ()))
+        free = tuple(d for d in range(tensor.rank) if d not in batch and d not in summed)
+        last = tensor.rank - 1
+        ends = [dims[-1] for dims in (free, summed) if dims]
+        if last not in ends or tensor.shape[last] * tensor.type.memory_bytes % ASYNC_BYTES:
+            return None
+        return InMemory(tensor, left, last in summed, batch, free, summed)
+
+    def offset(
+        self, em: Emitter, source: InMemory, batch: Affine, side: Affine, depth: Affine
+    ) -> Affine:
+        """The row-major offset of an element of an operand in memory."""
+        at = [ZERO] * source.tensor.rank
+        extents = self.row_extents if source.left else self.column_extents
+        for dims, index, sizes in (
+            (source.batch, batch, self.batch_extents),
+            (source.free, side, extents),
+            (source.summed, depth, self.depth_extents),
+        ):
+            for d, place in zip(dims, _split(em, index, sizes), strict=True):
+                at[d] = place
+        return Position.of_dims(at).linear(source.tensor.shape)
 
     def position(self, em: Emitter, batch: Affine, row: Affine, column: Affine) -> list[Affine]:
         """The index in each dimension of the result."""

@@ -28,21 +28,22 @@ BY_ROOT: dict[str, Callable[[Region, Node], GpuKernel]] = {
 __all__ = ["elemental", "emit_gpu_kernel"]
 
 
-def emit_gpu_kernel(region: Region, *, deterministic: bool = True) -> GpuKernel:
+def emit_gpu_kernel(region: Region, *, deterministic: bool = True, tf32: bool = False) -> GpuKernel:
     """The kernel of a region: by its root, or over the elements of its results.
 
     Args:
         deterministic: as of `emit_scatter`.
+        tf32: whether f32 factors of dots may be rounded to tf32.
     """
     root = region.results[0].producer if region.results else None
-    kernel = None if root is None else _special(region, root, deterministic)
+    kernel = None
+    if root is not None:
+        kernel = emit_attention(region) or emit_matrix_tiles(region, tf32)
+        kernel = kernel or _special(region, root, deterministic)
     return replace(kernel or emit_elements(region), work=work_of(region))
 
 
 def _special(region: Region, root: Node, deterministic: bool) -> GpuKernel | None:
-    for emit in (emit_attention, emit_matrix_tiles):
-        if (kernel := emit(region)) is not None:
-            return kernel
     if root.name == "custom_call":
         raise UnsupportedError(
             f"no GPU kernel stands for the call of {root.attributes.get('call_target_name')!r}; "

@@ -1,42 +1,90 @@
-"""Products of f16 or bf16 tiles on tensor cores: `ldmatrix` and `mma.sync.m16n8k16`.
+"""Products of tiles on tensor cores: `ldmatrix` and `mma.sync`.
 
-A warp has 32 x 32 elements of the result: 2 x 4 fragments of 16 x 8. Tiles lie in shared memory as
-they were fetched, the side or the depth inner; `ldmatrix` turns them where it must. (PTX ISA,
-"Matrix Fragments for mma.m16n8k16 with floating point type".)
+Whatever the element type, an instruction of `mma.sync.m16n8` multiplies 16 rows of 32 bytes by 8
+columns of 32 bytes, and its fragments are the same bytes of the same lanes: `ldmatrix`, which moves
+rows of 16 bytes, loads them for all types where the depth is contiguous. Where it is not it turns
+elements of 16 bits; 32-bit ones are loaded one by one. (PTX ISA, "Matrix Fragments for mma".)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from hlo.passes.hlo_to_gpu.thread_builder import ThreadBuilder
+from hlo.passes.hlo_to_gpu.thread_builder import WARP, ThreadBuilder
 from hlo.passes.hlo_to_gpu.thread_emitter import ThreadEmitter
-from hlo.passes.hlo_to_gpu.tile_product import Operand, TileProduct, TileShape
-from hlo.passes.hlo_to_loops import elementwise
+from hlo.passes.hlo_to_gpu.tile_product import Stored, TileProduct, TileShape
+from hlo.passes.hlo_to_gpu.tile_store import Operand
 from hlo.passes.hlo_to_loops.affine import Affine
-from hlo.passes.hlo_to_loops.builder import Value
-from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
+from hlo.passes.hlo_to_loops.element_types import element_type
 
-PAD = 8  # elements: rows stay 16-byte aligned and begin in different banks
-WARP_TILE = 32
-FRAGMENT = "!llvm.struct<(f32, f32, f32, f32)>"
 WORDS = "!llvm.struct<(i32, i32, i32, i32)>"
-_SHAPE = "shape = #nvvm.shape<m = 16, n = 8, k = 16>"
-_LAYOUTS = "layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>"
+STEP_BYTES = 32  # of the depth that an instruction multiplies
+PIECE_BYTES = 16  # of a row that `ldmatrix` moves
+
+
+@dataclass(frozen=True)
+class Multiplier:
+    """An instruction of tensor cores.
+
+    Attributes:
+        name: of the operands' element type in PTX; `right` that of the right operand if another.
+        stored: MLIR type of an element in shared memory.
+        factor: element type that factors are converted to.
+        depth: elements that it sums.
+        word: MLIR type of a register of a fragment.
+        total: MLIR type of a sum.
+    """
+
+    name: str
+    stored: str
+    factor: str
+    depth: int
+    word: str = "i32"
+    total: str = "f32"
+    right: str = ""
+
+    @property
+    def fragment(self) -> str:
+        return f"!llvm.struct<({', '.join([self.total] * 4)})>"
+
+    @property
+    def attributes(self) -> str:
+        found = [
+            "layoutA = #nvvm.mma_layout<row>",
+            "layoutB = #nvvm.mma_layout<col>",
+            f"shape = #nvvm.shape<m = 16, n = 8, k = {self.depth}>",
+        ]
+        if self.word == "i32":
+            names = (("A", self.name), ("B", self.right or self.name))
+            found += [f"multiplicand{side}PtxType = #nvvm.mma_type<{name}>" for side, name in names]
+        if self.total == "i32":
+            found.append("intOverflowBehavior = #nvvm.mma_int_overflow<wrapped>")
+        return ", ".join(found)
+
+
+MULTIPLIERS = {
+    "f16": Multiplier("f16", "f16", "f16", 16, "vector<2xf16>"),
+    "bf16": Multiplier("bf16", "i16", "bf16", 16),
+    "tf32": Multiplier("tf32", "f32", "f32", 8),
+    "s8": Multiplier("s8", "i8", "i8", 32, total="i32"),
+    "u8": Multiplier("u8", "i8", "ui8", 32, total="i32"),
+}
 
 
 def load_matrices(
-    b: ThreadBuilder, tile: str, memref: str, at: str, *, transposed: bool
+    b: ThreadBuilder, tile: str, memref: str, at: str, scalar: str, *, transposed: bool = False
 ) -> list[str]:
     """Four 8 x 8 matrices of 16-bit elements, an i32 of each a lane; all lanes must run.
 
     Args:
-        at: of lane 8 m + r the SSA index of row r of matrix m, 8 elements in a row in memory.
+        at: of lane 8 m + r the SSA index of row r of matrix m, 16 bytes in memory.
+        scalar: MLIR type of an element of the buffer.
         transposed: whether lanes get columns.
     """
     layout = "col" if transposed else "row"
     loaded = b.load(
-        f"nvvm.ldmatrix {b.shared_pointer(tile, memref, at, 'i16')} {{num = 4 : i32, "
+        f"nvvm.ldmatrix {b.shared_pointer(tile, memref, at, scalar)} {{num = 4 : i32, "
         f"layout = #nvvm.mma_layout<{layout}>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, "
         f"eltType = #nvvm.ld_st_matrix_elt_type<b16>}} : (!llvm.ptr<3>) -> {WORDS}"
     )
@@ -44,125 +92,114 @@ def load_matrices(
 
 
 def multiply_fragments(
-    b: ThreadBuilder, name: str, left: Sequence[str], right: Sequence[str], held: Sequence[str]
-) -> list[str]:
-    """`mma.sync.m16n8k16`: four sums in f32 with a product of f16 or bf16 fragments added.
-
-    Args:
-        name: of the element type.
-        left, right: four and two i32, each two elements.
-    """
-    attributes, kind = f"{_LAYOUTS}, {_SHAPE}", "i32"
-    if name == "bf16":
-        multiplied = "#nvvm.mma_type<bf16>"
-        attributes += f", multiplicandAPtxType = {multiplied}, multiplicandBPtxType = {multiplied}"
-    else:
-        kind = "vector<2xf16>"
+    b: ThreadBuilder, how: Multiplier, left: Sequence[str], right: Sequence[str],
+    held: Sequence[str],
+) -> list[str]:  # fmt: skip
+    """`mma.sync`: four sums with a product of fragments, four and two i32, added."""
+    if how.word != "i32":
         left, right = (
-            [b.op(f"llvm.bitcast {word} : i32 to {kind}") for word in words]
+            [b.op(f"llvm.bitcast {word} : i32 to {how.word}") for word in words]
             for words in (left, right)
         )
     done = b.op(
         f"nvvm.mma.sync A[{', '.join(left)}] B[{', '.join(right)}] C[{', '.join(held)}] "
-        f"{{{attributes}}} : ({kind}, {kind}, f32) -> {FRAGMENT}"
+        f"{{{how.attributes}}} : ({how.word}, {how.word}, {how.total}) -> {how.fragment}"
     )
-    return [b.op(f"llvm.extractvalue {done}[{k}] : {FRAGMENT}") for k in range(4)]
+    return [b.op(f"llvm.extractvalue {done}[{k}] : {how.fragment}") for k in range(4)]
 
 
 class TensorCoreTile(TileProduct):
-    """Tiles of 16-bit floats, multiplied by warps."""
+    """Warps each have a part of the result tile, in fragments of 16 x 8."""
 
     def __init__(
-        self, em: ThreadEmitter, shape: TileShape, name: str, left: Operand, right: Operand
+        self, em: ThreadEmitter, shape: TileShape, how: Multiplier, operands: Sequence[Operand]
     ) -> None:
-        super().__init__(em, shape, left, right)
-        self.name = name
-        self.stored = "f16" if name == "f16" else "i16"
-        self.strides = tuple((o.depth if o.along_depth else o.side) + PAD for o in (left, right))
-        self.sizes = tuple(
-            stride * (o.side if o.along_depth else o.depth)
-            for stride, o in zip(self.strides, (left, right), strict=True)
-        )
-        self.tiles = [self.b.shared(2 * size, self.stored) for size in self.sizes]
+        super().__init__(em, shape, Stored(how.stored, element_type(how.factor)), operands)
+        self.how = how
+        warps = shape.threads // WARP
+        self.columns = 32
+        self.rows = shape.rows * shape.columns // (warps * self.columns)
 
-    # -- fetching ----------------------------------------------------------------------------------
-    def factor_type(self, kind: ElementType) -> ElementType:
-        return element_type(self.name)
-
-    def packed(self, value: Value) -> str:
-        return elementwise.pack(self.b, value)[0]
-
-    def put(self, half: Affine, fetched: Sequence[str]) -> None:
-        values = iter(fetched)
-        for i, operand in enumerate((self.left, self.right)):
-            tile, memref = self.tiles[i]
-            for across, along in self.places(operand):
-                at = self.em.index(half * self.sizes[i] + self._offset(i, across, along))
-                self.b.effect(f"memref.store {next(values)}, {tile}[{at}] : {memref}")
-
-    def _offset(self, i: int, across: Affine, along: Affine) -> Affine:
-        operand, stride = (self.left, self.right)[i], self.strides[i]
-        return across * stride + along if operand.along_depth else along * stride + across
-
-    # -- multiplying -------------------------------------------------------------------------------
     @property
     def _fragments(self) -> tuple[int, int]:
-        return WARP_TILE // 16, WARP_TILE // 8
+        return self.rows // 16, self.columns // 8
 
     @property
     def accumulator_types(self) -> list[str]:
         down, across = self._fragments
-        return ["f32"] * (down * across * 4)
-
-    def zeros(self) -> list[str]:
-        return [self.b.constant(0.0, "f32")] * len(self.accumulator_types)
+        return [self.how.total] * (down * across * 4)
 
     def _thread(self) -> tuple[Affine, Affine, Affine]:
         """(first row, first column) of this warp's part of the tile, and the lane."""
         em, b = self.em, self.b
         thread = em.variable(b.as_index(b.thread()), self.shape.threads)
-        warp, lane = em.divmod(thread, 32)
-        down, across = em.divmod(warp, self.shape.columns // WARP_TILE)
-        return down * WARP_TILE, across * WARP_TILE, lane
+        warp, lane = em.divmod(thread, WARP)
+        down, across = em.divmod(warp, self.shape.columns // self.columns)
+        return down * self.rows, across * self.columns, lane
 
-    def multiply(self, half: Affine, held: Sequence[str]) -> list[str]:
+    def multiply(self, slots: Sequence[Affine], held: Sequence[str]) -> list[str]:
         row, column, lane = self._thread()
         down, across = self._fragments
         current = list(held)
-        for depth in range(0, self.shape.depth, 16):
-            lefts = [self._matrix(0, half, row + 16 * i, depth, lane) for i in range(down)]
+        for depth in range(0, self.shape.depth, self.how.depth):
+            lefts = [self._words(0, slots[0], row + 16 * i, depth, lane) for i in range(down)]
             rights: list[list[str]] = []
             for j in range(0, across, 2):
-                words = self._matrix(1, half, column + 8 * j, depth, lane)
+                words = self._words(1, slots[1], column + 8 * j, depth, lane)
                 rights += [words[:2], words[2:]]
             for i in range(down):
                 for j in range(across):
                     at = slice(4 * (i * across + j), 4 * (i * across + j) + 4)
-                    current[at] = self._multiply(lefts[i], rights[j], current[at])
+                    current[at] = multiply_fragments(
+                        self.b, self.how, lefts[i], rights[j], current[at]
+                    )
         return current
 
-    def _matrix(self, i: int, half: Affine, side: Affine, depth: int, lane: Affine) -> list[str]:
-        """Four 8 x 8 matrices of a tile: 16 of the side from `side` on, 16 of the depth.
+    def _words(self, i: int, slot: Affine, side: Affine, depth: int, lane: Affine) -> list[str]:
+        """Fragments of 16 of the side from `side` on, and an instruction's depth from `depth` on.
 
         Of the left operand they come by side, then by depth, of the right one the other way round.
         """
-        em, b = self.em, self.b
+        words = self._matrices(i, slot, side, depth, lane)
+        if self.how.name != "tf32":
+            return words
+        return [self._rounded(word) for word in words]
+
+    def _matrices(self, i: int, slot: Affine, side: Affine, depth: int, lane: Affine) -> list[str]:
+        em, store = self.em, self.stores[i]
+        if not self.operands[i].along_depth and store.bytes != 2:
+            return self._by_element(i, slot, side, depth, lane)
         high, place = em.divmod(lane, 8)
         outer, inner = em.divmod(high, 2)
         by_side, by_depth = (inner, outer) if i == 0 else (outer, inner)
-        operand = (self.left, self.right)[i]
-        if operand.along_depth:
-            at = self._offset(i, side + by_side * 8 + place, by_depth * 8 + depth)
+        transposed = not self.operands[i].along_depth
+        if transposed:
+            at = store.at(slot, side + by_side * 8, by_depth * 8 + place + depth)
         else:
-            at = self._offset(i, side + by_side * 8, by_depth * 8 + place + depth)
-        tile, memref = self.tiles[i]
-        where = em.index(half * self.sizes[i] + at)
-        return load_matrices(b, tile, memref, where, transposed=not operand.along_depth)
+            at = store.at(slot, side + by_side * 8 + place, by_depth * store.vector + depth)
+        return load_matrices(
+            self.b, store.buffer, store.memref, at, store.scalar, transposed=transposed
+        )
 
-    def _multiply(
-        self, left: Sequence[str], right: Sequence[str], held: Sequence[str]
+    def _by_element(
+        self, i: int, slot: Affine, side: Affine, depth: int, lane: Affine
     ) -> list[str]:
-        return multiply_fragments(self.b, self.name, left, right, held)
+        """The same of 32-bit elements that are contiguous along the side."""
+        group, place = self.em.divmod(lane, 4)
+        offsets = [(0, 0), (8, 0), (0, 4), (8, 4)]
+        if i == 1:
+            offsets = [(0, 0), (0, 4), (8, 0), (8, 4)]
+        words: list[str] = []
+        for across, along in offsets:
+            (name,) = self.stores[i].run(slot, side + group + across, place + (depth + along), 1)
+            words.append(self.b.op(f"arith.bitcast {name} : f32 to i32"))
+        return words
+
+    def _rounded(self, word: str) -> str:
+        """An f32 rounded to the nearest of tf32, ties away from zero."""
+        b = self.b
+        name = b.op(f"arith.bitcast {word} : i32 to f32")
+        return b.op(f"nvvm.convert.float.to.tf32 {name} {{rnd = #nvvm.fp_rnd_mode<rna>}}")
 
     def spill(
         self, held: Sequence[str], first: int, rows: int, stride: int, buffer: str, memref: str
@@ -170,15 +207,85 @@ class TensorCoreTile(TileProduct):
         em, b = self.em, self.b
         row, column, lane = self._thread()
         group, pair = em.divmod(lane, 4)
-        start = em.index(row)
-        inside = b.op(f"arith.cmpi uge, {start}, {b.index(first)} : index")
-        below = b.op(f"arith.cmpi ult, {start}, {b.index(first + rows)} : index")
-        with b.when(b.op(f"arith.andi {inside}, {below} : i1")):
-            down, across = self._fragments
-            for i in range(down):
+        down, across = self._fragments
+        for i in range(down):
+            start = em.index(row + (16 * i - first))
+            with b.when(b.op(f"arith.cmpi ult, {start}, {b.index(rows)} : index")):
                 for j in range(across):
                     for k in range(4):
                         own = row + group + (16 * i + 8 * (k // 2) - first)
                         at = em.index(own * stride + column + pair * 2 + (8 * j + k % 2))
                         name = held[4 * (i * across + j) + k]
+                        b.effect(f"memref.store {name}, {buffer}[{at}] : {memref}")
+
+
+class DoubleTile(TileProduct):
+    """f64 by `mma.sync.m8n8k4`, whose sums are rounded as those of multiply-adds are."""
+
+    DEPTH = 4
+
+    def __init__(self, em: ThreadEmitter, shape: TileShape, operands: Sequence[Operand]) -> None:
+        super().__init__(em, shape, Stored("f64", element_type("f64")), operands)
+        warps = shape.threads // WARP
+        self.columns = 32
+        self.rows = shape.rows * shape.columns // (warps * self.columns)
+
+    @property
+    def _fragments(self) -> tuple[int, int]:
+        return self.rows // 8, self.columns // 8
+
+    @property
+    def accumulator_types(self) -> list[str]:
+        down, across = self._fragments
+        return ["f64"] * (down * across * 2)
+
+    def _thread(self) -> tuple[Affine, Affine, Affine, Affine]:
+        """(first row, first column) of this warp's part; the lane's row of 8, its place of 4."""
+        em, b = self.em, self.b
+        thread = em.variable(b.as_index(b.thread()), self.shape.threads)
+        warp, lane = em.divmod(thread, WARP)
+        down, across = em.divmod(warp, self.shape.columns // self.columns)
+        group, place = em.divmod(lane, 4)
+        return down * self.rows, across * self.columns, group, place
+
+    def multiply(self, slots: Sequence[Affine], held: Sequence[str]) -> list[str]:
+        row, column, group, place = self._thread()
+        down, across = self._fragments
+        current = list(held)
+        for depth in range(0, self.shape.depth, self.DEPTH):
+            sides = [
+                [store.run(slot, start + group + 8 * i, place + depth, 1)[0] for i in range(count)]
+                for store, slot, start, count in zip(
+                    self.stores, slots, (row, column), (down, across), strict=True
+                )
+            ]
+            for i, x in enumerate(sides[0]):
+                for j, y in enumerate(sides[1]):
+                    at = slice(2 * (i * across + j), 2 * (i * across + j) + 2)
+                    current[at] = self._multiply(x, y, current[at])
+        return current
+
+    def _multiply(self, left: str, right: str, held: Sequence[str]) -> list[str]:
+        b, pair = self.b, "!llvm.struct<(f64, f64)>"
+        done = b.op(
+            f"nvvm.mma.sync A[{left}] B[{right}] C[{', '.join(held)}] "
+            "{layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, "
+            f"shape = #nvvm.shape<m = 8, n = 8, k = 4>}} : (f64, f64, f64) -> {pair}"
+        )
+        return [b.op(f"llvm.extractvalue {done}[{k}] : {pair}") for k in range(2)]
+
+    def spill(
+        self, held: Sequence[str], first: int, rows: int, stride: int, buffer: str, memref: str
+    ) -> None:
+        em, b = self.em, self.b
+        row, column, group, place = self._thread()
+        down, across = self._fragments
+        for i in range(down):
+            start = em.index(row + (8 * i - first))
+            with b.when(b.op(f"arith.cmpi ult, {start}, {b.index(rows)} : index")):
+                for j in range(across):
+                    for k in range(2):
+                        own = row + group + (8 * i - first)
+                        at = em.index(own * stride + column + place * 2 + (8 * j + k))
+                        name = held[2 * (i * across + j) + k]
                         b.effect(f"memref.store {name}, {buffer}[{at}] : {memref}")

@@ -1,18 +1,21 @@
-"""Tiles of two operands in shared memory, and their product by fused multiply-adds."""
+"""The product of two tiles in shared memory, and what a step of the depth brings there."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hlo.passes.hlo_to_gpu.thread_emitter import ThreadEmitter
+from hlo.passes.hlo_to_gpu.tile_store import Operand, TileStore
 from hlo.passes.hlo_to_loops import elementwise
-from hlo.passes.hlo_to_loops.affine import Affine
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.element_types import ElementType
 
-PAD = 4  # elements that keep rows of a tile in different banks
+SLOTS = 2  # tiles of an operand that is fetched through registers
+STAGES = 3  # tiles of an operand that is copied: two are on their way
 
 
 @dataclass(frozen=True)
@@ -26,66 +29,73 @@ class TileShape:
 
 
 @dataclass(frozen=True)
-class Operand:
-    """A tile of an operand.
+class Stored:
+    """How elements are in shared memory.
 
     Attributes:
-        along_depth: whether neighbouring threads fetch neighbours in the depth.
-        side: rows of the left operand, columns of the right.
+        scalar: MLIR type.
+        factor: the type that factors are converted to.
     """
 
-    along_depth: bool
-    side: int
-    depth: int
+    scalar: str
+    factor: ElementType
+
+    def takes(self, kind: ElementType) -> bool:
+        """Whether elements of a type are in memory as they are stored here."""
+        return kind == self.factor and kind.memory == self.scalar
 
 
 class TileProduct(ABC):
-    """How a block keeps two tiles and multiplies them.
+    """How a block multiplies two tiles.
 
     Attributes:
-        stored: MLIR type of an element in shared memory.
+        stores: of the left and the right operand.
     """
 
-    stored: str
+    def __init__(
+        self, em: ThreadEmitter, shape: TileShape, stored: Stored, operands: Sequence[Operand]
+    ) -> None:
+        self.em, self.b, self.shape, self.stored = em, em.b, shape, stored
+        self.operands = tuple(operands)
+        self.stores: tuple[TileStore, ...] = ()
 
-    def __init__(self, em: ThreadEmitter, shape: TileShape, left: Operand, right: Operand) -> None:
-        self.em, self.b, self.shape = em, em.b, shape
-        self.left, self.right = left, right
+    # -- shared memory -----------------------------------------------------------------------------
+    @staticmethod
+    def slots(operand: Operand) -> int:
+        return SLOTS if operand.source is None else STAGES
+
+    @property
+    def store_bytes(self) -> int:
+        """Shared memory of all tiles."""
+        return sum(map(self._bytes, self.operands))
+
+    def _bytes(self, operand: Operand) -> int:
+        width = int(self.stored.scalar.lstrip("if")) // 8
+        return TileStore.elements(operand) * self.slots(operand) * width
+
+    def place(self, buffer: str, memref: str) -> None:
+        """Puts the tiles into a buffer of bytes."""
+        b, start, stores = self.b, 0, list[TileStore]()
+        for operand in self.operands:
+            count = TileStore.elements(operand) * self.slots(operand)
+            kind = f"memref<{count}x{self.stored.scalar}, 3>"
+            view = b.op(f"memref.view {buffer}[{b.index(start)}][] : {memref} to {kind}")
+            stores.append(
+                TileStore(self.em, operand, self.stored.scalar, self.slots(operand), (view, kind))
+            )
+            start += self._bytes(operand)
+        self.stores = tuple(stores)
 
     # -- fetching ----------------------------------------------------------------------------------
-    def places(self, operand: Operand) -> list[tuple[Affine, Affine]]:
-        """(place along the side, along the depth) of each element this thread fetches."""
-        em, b, count = self.em, self.b, self.shape.threads
-        found: list[tuple[Affine, Affine]] = []
-        for start in range(0, operand.side * operand.depth, count):
-            name = b.as_index(b.thread())
-            if start:
-                name = b.op(f"arith.addi {name}, {b.index(start)} : index")
-            element = em.variable(name, operand.side * operand.depth)
-            if operand.along_depth:
-                across, along = em.divmod(element, operand.depth)
-            else:
-                along, across = em.divmod(element, operand.side)
-            found.append((across, along))
-        return found
+    def packed(self, value: Value) -> str:
+        """A factor as it is stored."""
+        return elementwise.pack(self.b, value)[0]
 
     @property
     def fetched_types(self) -> list[str]:
-        """MLIR types of what a thread fetches for a step."""
-        elements = (self.left.side + self.right.side) * self.shape.depth
-        return [self.stored] * (elements // self.shape.threads)
-
-    def factor_type(self, kind: ElementType) -> ElementType:
-        """The type that a factor is converted to."""
-        return kind
-
-    def packed(self, value: Value) -> str:
-        """An element as it is stored in shared memory."""
-        return value.name
-
-    @abstractmethod
-    def put(self, half: Affine, fetched: Sequence[str]) -> None:
-        """Stores what was fetched into one of the two halves of the shared tiles."""
+        """MLIR types of what a thread fetches through registers for a step."""
+        elements = sum(o.side * o.depth for o in self.operands if o.source is None)
+        return [self.stored.scalar] * (elements // self.shape.threads)
 
     # -- multiplying -------------------------------------------------------------------------------
     @property
@@ -93,13 +103,13 @@ class TileProduct(ABC):
     def accumulator_types(self) -> list[str]:
         """MLIR types of this thread's part of the result tile."""
 
-    @abstractmethod
     def zeros(self) -> list[str]:
         """Accumulators of an empty sum."""
+        return [self.b.constant(0, kind) for kind in self.accumulator_types]
 
     @abstractmethod
-    def multiply(self, half: Affine, held: Sequence[str]) -> list[str]:
-        """The accumulators with the products of the shared tiles added."""
+    def multiply(self, slots: Sequence[Affine], held: Sequence[str]) -> list[str]:
+        """The accumulators with the products of the tiles in two slots added."""
 
     @abstractmethod
     def spill(
@@ -109,69 +119,75 @@ class TileProduct(ABC):
 
 
 class FusedMultiplyTile(TileProduct):
-    """16 x 16 threads, each with a square of the result tile; tiles are depth x side in memory."""
+    """16 x 16 threads, each with a square of elements of the result tile."""
 
     def __init__(
-        self, em: ThreadEmitter, shape: TileShape, kind: ElementType, left: Operand, right: Operand
+        self, em: ThreadEmitter, shape: TileShape, kind: ElementType, operands: Sequence[Operand]
     ) -> None:
-        super().__init__(em, shape, left, right)
-        self.kind, self.stored = kind, kind.register
-        self.square = shape.rows // 16
-        self.strides = (left.side + PAD, right.side + PAD)
-        self.tiles = [
-            self.b.shared(2 * shape.depth * stride, self.stored) for stride in self.strides
-        ]
+        super().__init__(em, shape, Stored(kind.register, kind), operands)
+        self.kind, self.square = kind, shape.rows // 16
 
-    def put(self, half: Affine, fetched: Sequence[str]) -> None:
-        em, b, shape = self.em, self.b, self.shape
-        values = iter(fetched)
-        for operand, (tile, memref), stride in zip(
-            (self.left, self.right), self.tiles, self.strides, strict=True
-        ):
-            for across, along in self.places(operand):
-                at = em.index(half * (shape.depth * stride) + along * stride + across)
-                b.effect(f"memref.store {next(values)}, {tile}[{at}] : {memref}")
+    def packed(self, value: Value) -> str:
+        return value.name
 
     @property
     def accumulator_types(self) -> list[str]:
-        return [self.stored] * (self.square * self.square)
+        return [self.kind.register] * (self.square * self.square)
 
-    def zeros(self) -> list[str]:
-        return [self.b.constant(0, self.stored)] * (self.square * self.square)
+    def _own(self, i: int) -> list[Affine]:
+        """Rows or columns of this thread.
 
-    def _own(self) -> tuple[Affine, Affine]:
-        """First row and column of this thread's square."""
-        em = self.em
+        Where a line is along the depth they are 16 apart, so that neighbouring threads read
+        neighbouring lines, else in runs that one access reads.
+        """
+        em, square = self.em, self.square
         thread = em.variable(self.b.as_index(self.b.thread()), self.shape.threads)
-        down, across = em.divmod(thread, 16)
-        return down * self.square, across * self.square
+        own = em.divmod(thread, 16)[i]
+        if self.operands[i].along_depth:
+            return [own + 16 * j for j in range(square)]
+        run = self._run(i)
+        return [own * run + (j // run * 16 * run + j % run) for j in range(square)]
 
-    def multiply(self, half: Affine, held: Sequence[str]) -> list[str]:
-        em, b, shape, square = self.em, self.b, self.shape, self.square
-        own = self._own()
-        vector = f"vector<{square}x{self.stored}>"
+    def _run(self, i: int) -> int:
+        """Neighbours in a line that one access reads."""
+        count = self.shape.depth if self.operands[i].along_depth else self.square
+        return math.gcd(count, min(4, self.stores[i].vector))
+
+    def multiply(self, slots: Sequence[Affine], held: Sequence[str]) -> list[str]:
+        step = max((self._run(i) for i in range(2) if self.operands[i].along_depth), default=1)
         current = list(held)
-        for depth in range(shape.depth):
-            sides: list[list[str]] = []
-            for (tile, memref), stride, first in zip(self.tiles, self.strides, own, strict=True):
-                at = em.index(half * (shape.depth * stride) + first + depth * stride)
-                loaded = b.load(f"vector.load {tile}[{at}] : {memref}, {vector}")
-                sides.append(
-                    [
-                        b.op(f"vector.extract {loaded}[{i}] : {self.stored} from {vector}")
-                        for i in range(square)
-                    ]
-                )
-            for i, x in enumerate(sides[0]):
-                for j, y in enumerate(sides[1]):
-                    place = i * square + j
-                    current[place] = self._multiply_add(x, y, current[place])
+        for depth in range(0, self.shape.depth, step):
+            sides = [self._factors(i, slots[i], depth, step) for i in range(2)]
+            for k in range(step):
+                for i, x in enumerate(sides[0][k]):
+                    for j, y in enumerate(sides[1][k]):
+                        place = i * self.square + j
+                        current[place] = self._multiply_add(x, y, current[place])
         return current
+
+    def _factors(self, i: int, slot: Affine, depth: int, step: int) -> list[list[str]]:
+        """Of each step of the depth this thread's factors."""
+        store, own, run = self.stores[i], self._own(i), self._run(i)
+        if not self.operands[i].along_depth:
+            return [
+                [
+                    name
+                    for j in range(0, self.square, run)
+                    for name in store.run(slot, own[j], ZERO + (depth + k), run)
+                ]
+                for k in range(step)
+            ]
+        found: list[list[str]] = [[] for _ in range(step)]
+        for side in own:
+            for start in range(0, step, run):
+                for k, name in enumerate(store.run(slot, side, ZERO + (depth + start), run)):
+                    found[start + k].append(name)
+        return found
 
     def _multiply_add(self, x: str, y: str, total: str) -> str:
         b = self.b
         if self.kind.is_float:
-            return b.op(f"math.fma {x}, {y}, {total} : {self.stored}")
+            return b.op(f"math.fma {x}, {y}, {total} : {self.kind.register}")
         values = [Value(self.kind, (name,)) for name in (x, y, total)]
         product = elementwise.EMITTERS["multiply"](b, values[:2], self.kind, {})
         return elementwise.EMITTERS["add"](b, [values[2], product], self.kind, {}).name
@@ -180,8 +196,17 @@ class FusedMultiplyTile(TileProduct):
         self, held: Sequence[str], first: int, rows: int, stride: int, buffer: str, memref: str
     ) -> None:
         em, b, square = self.em, self.b, self.square
-        row, column = self._own()
-        for i in range(square):
-            for j in range(square):
-                at = em.index((row + i) * stride + column + j)
-                b.effect(f"memref.store {held[i * square + j]}, {buffer}[{at}] : {memref}")
+        down, across = self._own(0), self._own(1)
+        for i, row in enumerate(down):
+            low, high = row.bounds(em.extents)
+            if low >= first + rows or high < first:
+                continue
+            for j, column in enumerate(across):
+                at = em.index((row + -first) * stride + column)
+                store = f"memref.store {held[i * square + j]}, {buffer}[{at}] : {memref}"
+                if first <= low and high < first + rows:
+                    b.effect(store)
+                    continue
+                name = em.index(row + -first)
+                with b.when(b.op(f"arith.cmpi ult, {name}, {b.index(rows)} : index")):
+                    b.effect(store)

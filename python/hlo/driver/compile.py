@@ -105,6 +105,8 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled | 
             return compile_for_gpu(program, target, chosen)
         if chosen.emulate:
             raise CompileError(f"option emulate: the target {target!r} is not emulated but run")
+        if chosen.tf32:
+            raise CompileError(f"option tf32: the target {target!r} has no tensor cores")
         return _compile(program, chosen)
 
 

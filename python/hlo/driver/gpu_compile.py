@@ -74,7 +74,8 @@ class GpuCompiled(InspectedProgram):
         )
 
     def _emit(self, region: Region) -> Kernel:
-        return emit_gpu_kernel(region, deterministic=self._options.deterministic)
+        options = self._options
+        return emit_gpu_kernel(region, deterministic=options.deterministic, tf32=options.tf32)
 
     def _kernels_text(self) -> str:
         return kernels_text(self.kernels)
@@ -199,7 +200,7 @@ def _made(
     source: ProgramSource, chip: GpuTarget, chosen: Options, watch: Stopwatch
 ) -> tuple[StoredProgram, MadeProgram]:
     """The launch plan as the only object of a stored program, its constants apart."""
-    emit = partial(emit_gpu_kernel, deterministic=chosen.deterministic)
+    emit = partial(emit_gpu_kernel, deterministic=chosen.deterministic, tf32=chosen.tf32)
     made = make_program(source.module, chosen, watch, emit, composites=False)
     with watch.stage("ptx"):
         kernels = cast(Mapping[str, GpuKernel], made.host.kernels)

@@ -19,16 +19,18 @@ class GpuOutput:
     Attributes:
         target: `nvptx:CHIP`.
         emit: one of `EMITTED`.
+        tf32: as the option of `hlo.compile`.
         roofline: the GPU to estimate times for, in place of `emit`; empty for none.
     """
 
     target: str
     emit: str = "plan"
     roofline: str = ""
+    tf32: bool = False
 
 
 def gpu_output(module: ir.Module, wanted: GpuOutput, reports: Reports) -> str | bytes:
-    """The program as asked for; `reports` gives donation and reuse.
+    """The program as asked for; `reports` gives donation, reuse and fast arithmetic.
 
     Raises:
         MissingExtraError: a cubin or an estimate needs the assembler, which is not installed.
@@ -43,7 +45,9 @@ def gpu_output(module: ir.Module, wanted: GpuOutput, reports: Reports) -> str | 
     if wanted.emit not in EMITTED:
         raise CompileError(f"unknown form {wanted.emit!r}; known are: {', '.join(EMITTED)}")
     program = compile_for_gpu(
-        module, wanted.target, Options(donate=reports.donate, reuse=reports.reuse)
+        module,
+        wanted.target,
+        Options(donate=reports.donate, reuse=reports.reuse, fast=reports.fast, tf32=wanted.tf32),
     )
     if wanted.roofline:
         return gpu_report(program, gpu_named(wanted.roofline))

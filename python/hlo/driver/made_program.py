@@ -54,6 +54,8 @@ class Options:
         vendor: compute matrix products by the vendor's library where it is faster.
         deterministic: a program for a GPU gives the same result in every run; without, updates of
             a scatter that add floats to one element do so in any order, at the same time.
+        tf32: on a GPU, multiply f32 by tensor cores in dots and convolutions that ask for no
+            precision: factors are rounded to 11 bits, products are exact, sums are in f32.
         emulate: run a program for a GPU on the emulated device, which finds errors and races.
         emulator: which emulated device: `ptx`, the interpreter of PTX, with every check; `fibers`,
             machine code of the LLVM code that PTX is made from, much faster.
@@ -70,6 +72,7 @@ class Options:
     fast: bool = False
     vendor: bool = True
     deterministic: bool = True
+    tf32: bool = False
     emulate: bool = False
     emulator: str = "ptx"
     schedule: int = 0
