@@ -9,9 +9,9 @@ from typing import TypeAlias
 from hlo import ir
 from hlo.passes.cost.caches import CORE_BYTES
 from hlo.passes.cost.op_cost import flops, transcendentals
+from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, is_composite
 
-VIEWS = frozenset({"reshape", "optimization_barrier"})
 PICKING = frozenset({"slice", "dynamic_slice", "gather"})
 TRIP_COUNT = "hlo.trip_count"
 
@@ -54,6 +54,7 @@ def kernel_costs(region: Region, calls: int = 1) -> Iterator[KernelCost]:
     A loop whose trip count is not known counts one iteration, and of a conditional the branch that
     moves most bytes counts.
     """
+    live = BlockLiveness(region.nodes, region.results)
     for node in region.nodes:
         if node.name == "while":
             times = calls * int(node.attributes.get(TRIP_COUNT, 1))
@@ -62,7 +63,7 @@ def kernel_costs(region: Region, calls: int = 1) -> Iterator[KernelCost]:
         elif node.name in ("if", "case"):
             branches = [list(kernel_costs(inner, calls)) for inner in node.regions]
             yield from max(branches, key=_bytes_of, default=[])
-        elif node.name != "constant" and node.name not in VIEWS:
+        elif node.name != "constant" and not live.is_view(node):
             yield cost_of(node, calls)
 
 

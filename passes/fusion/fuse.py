@@ -10,6 +10,7 @@ from hlo.passes.base import Pass
 from hlo.passes.fusion.composites import is_splat
 from hlo.passes.fusion.groups import MAX_OPS, BlockFusion, Edge, Group
 from hlo.passes.fusion.op_traits import CONTRACTIONS, FOLDS
+from hlo.passes.hlo_to_host.liveness import part_offset
 from hlo.passes.hlo_to_loops.graph import Node, Region, reading, region_of
 from hlo.passes.rewrite.walk import body_of, functions, reads_from_outside, sort_by_dependence
 
@@ -89,9 +90,13 @@ class Fuse(Pass):
 
 
 def _is_worth_a_kernel(group: Group) -> bool:
-    """Whether several ops come together, and not only reshapes, which are views by themselves."""
+    """Whether several ops come together, and not only those that are views by themselves."""
     names = [n.name for n in group.nodes if n.name != "constant"]
-    return len(names) > 1 and any(name != "reshape" for name in names)
+    return len(names) > 1 and not all(map(_is_view, group.nodes))
+
+
+def _is_view(node: Node) -> bool:
+    return node.name in ("reshape", "constant") or part_offset(node) is not None
 
 
 def kind_of(group: Group) -> str:

@@ -1,10 +1,10 @@
 """Gives every value a buffer and writes the host program: kernel calls and loops on memrefs.
 
-Buffers are shared where that is free: views show their operand's storage; a result takes the
-storage of an operand that dies there when the kernel reads it element by element; what a block
-yields is computed in place in the carry, branch or entry result it goes to; a dynamic_update_slice
-or scatter writes only what it changes. Where two needs overlap a copy is made, and
-`Bufferizer.copies` says why.
+Buffers are shared where that is free: views show their operand's storage, or a part of it; a result
+takes the storage of an operand that dies there when the kernel reads it element by element; what a
+block yields is computed in place in the carry, branch or entry result it goes to; a
+dynamic_update_slice or scatter writes only what it changes. Where two needs overlap a copy is made,
+and `Bufferizer.copies` says why.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from hlo.passes.hlo_to_host.carried import BRANCHES, branch_source, carried_through
 from hlo.passes.hlo_to_host.host_text import HostText, Storage
 from hlo.passes.hlo_to_host.kernel_table import KernelTable, structural_key
-from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness
+from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness, part_offset
 from hlo.passes.hlo_to_loops.emitter import splat_of
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, free_tensors
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
@@ -235,6 +235,10 @@ class Bufferizer:
             for operand, result in zip(node.operands, node.results, strict=True):
                 self._storages[result] = self.storage(operand)
             return
+        if block.live.is_view(node) and (offset := part_offset(node)) is not None:
+            whole, result = self.storage(node.operands[0]), node.results[0]
+            self._storages[result] = self.text.part(whole, offset, result.size)
+            return
         structured = {"while": self._while, "if": self._if, "case": self._case}.get(node.name)
         if structured is not None:
             structured(block, node)
@@ -255,7 +259,7 @@ class Bufferizer:
         for k, result in enumerate(node.results):
             reusable = kernel.reusable(k)
             # Another input may be a view of the same storage.
-            kept = [s for i, s in enumerate(sources) if i not in reusable] + targets
+            kept = [s.root for i, s in enumerate(sources) if i not in reusable] + targets
             usable = [inputs[i] for i in reusable if sources[i] not in kept]
             targets.append(self._result(block, node, result, usable))
         self._call(name, kernel, sources, targets)
@@ -281,6 +285,8 @@ class Bufferizer:
         for result, i in zip(node.results, updates, strict=True):
             splat = splats.get(i)
             usable = [] if reread or splat is not None else [inputs[i]]
+            if usable and any(s.root is sources[i].root for j, s in sources.items() if j != i):
+                usable = []  # a part of it, or all, is read as another input
             target = self._result(block, node, result, usable)
             if splat is not None:
                 self._fill_into(splat, target)
@@ -343,7 +349,7 @@ class Bufferizer:
                 and source.needed_until <= at
                 and live.last_use(operand) <= at
                 and source not in captured_storages
-                and sum(self._storages.get(o) is source for o in node.operands) == 1
+                and sum(self._root_of(o) is source for o in node.operands) == 1
             ):
                 own = source
             if own is not None and (wish is None or wish is own or wish in chosen):
@@ -373,13 +379,18 @@ class Bufferizer:
         # Its content dies at this loop; it must not be another carry's initial value read after
         # being overwritten.
         return wish.needed_until == block.at and all(
-            self._storages.get(o) is not wish for o in node.operands
+            self._root_of(o) is not wish for o in node.operands
         )
 
     def _captured(self, node: Node) -> set[Storage]:
         """Storages that the regions of an op read from outside, in every iteration of a loop."""
         tensors = (t for region in node.regions for t in free_tensors(region))
-        return {self._storages[t] for t in tensors if t in self._storages}
+        return {self._storages[t].root for t in tensors if t in self._storages}
+
+    def _root_of(self, tensor: Tensor) -> Storage | None:
+        """The buffer that holds a value, perhaps among others; None if none does so far."""
+        known = self._storages.get(tensor)
+        return None if known is None else known.root
 
     def _lock_outer(self, carries: Sequence[Storage]) -> list[Storage]:
         """What exists around a loop body stays as it is in the body, the carries apart."""
@@ -451,7 +462,7 @@ class Bufferizer:
         before = [(t, t.needed_until) for t in targets]
         live = BlockLiveness(region.nodes, region.results)
         for target in targets:
-            read = [t for t in free_tensors(region) if self._storages.get(t) is target]
+            read = [t for t in free_tensors(region) if self._root_of(t) is target]
             target.needed_until = max((live.last_use(t) for t in read), default=-1)
         locked = self._lock_outer(targets)
         self._block(region, live, targets)

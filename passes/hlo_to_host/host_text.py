@@ -18,6 +18,7 @@ class Storage:
         elements: how many elements of `type`.
         type: element type.
         owned: whether this program may write to it once its present content is dead.
+        base: the buffer that it is a part of, if it is one.
         needed_until: position, in the block that owns it, of the last op that reads its present
             content.
     """
@@ -27,6 +28,12 @@ class Storage:
     type: ElementType
     owned: bool = False
     needed_until: int = -1
+    base: Storage | None = None
+
+    @property
+    def root(self) -> Storage:
+        """The buffer whose memory this is or is in."""
+        return self if self.base is None else self.base.root
 
     @property
     def memref(self) -> str:
@@ -75,6 +82,19 @@ class HostText:
             f"memref.alloc() {{hlo.name = {_quoted(label)}}} : {storage.memref} {location}"
         )
         return storage
+
+    def part(self, whole: Storage, offset: int, elements: int) -> Storage:
+        """A view of some elements of a buffer, from one of them on."""
+        start, count = offset * whole.type.parts, elements * whole.type.parts
+        strided = f"memref<{count}x{whole.type.memory}, strided<[1], offset: {start}>>"
+        name = self.value(
+            f"memref.subview {whole.name}[{start}] [{count}] [1] : {whole.memref} to {strided}"
+        )
+        part = Storage("", elements, whole.type, base=whole)
+        part.name = self.value(
+            f"builtin.unrealized_conversion_cast {name} : {strided} to {part.memref}"
+        )
+        return part
 
     def copy(self, source: Storage, target: Storage, reason: str) -> None:
         if source.elements:

@@ -202,6 +202,22 @@ def _alloc(w: _Writer, op: ir.Operation, _: Functions) -> None:
     w.names[op.results[0]] = name
 
 
+def _part(w: _Writer, op: ir.Operation, _: Functions) -> None:
+    (start,) = ir.attributes.ints(op, "static_offsets")
+    kind = ir.MemRefType(op.operands[0].type)
+    at = w.constant(start * byte_size(kind) // kind.shape[0], "i64")
+    name = w.fresh()
+    w.entry.append(
+        f"    {name} = llvm.getelementptr {w.names[op.operands[0]]}[{at}] : "
+        "(!llvm.ptr, i64) -> !llvm.ptr, i8"
+    )
+    w.names[op.results[0]] = name
+
+
+def _same(w: _Writer, op: ir.Operation, _: Functions) -> None:
+    w.names[op.results[0]] = w.names[op.operands[0]]
+
+
 def _copy(w: _Writer, op: ir.Operation, _: Functions) -> None:
     source, target = (w.names[v] for v in op.operands)
     size = w.constant(byte_size(op.operands[0].type), "i64")
@@ -317,6 +333,8 @@ def _yield(w: _Writer, op: ir.Operation, _: Functions) -> None:
 
 _HANDLERS: dict[str, Handler] = {
     "memref.alloc": _alloc,
+    "memref.subview": _part,
+    "builtin.unrealized_conversion_cast": _same,
     "memref.copy": _timed(_copy),
     "memref.load": _load,
     "arith.constant": _constant,

@@ -150,6 +150,20 @@ class _Reader:
         self.slices[op.results[0]] = place
         return []
 
+    def part(self, op: ir.Operation) -> list[Step]:
+        whole, kind = self.slices[op.operands[0]], ir.MemRefType(op.operands[0].type)
+        item = byte_size(kind) // kind.shape[0]
+        (start,), (count,) = (
+            ir.attributes.ints(op, f"static_{name}") for name in ("offsets", "sizes")
+        )
+        at = whole.offset + start * item
+        self.slices[op.results[0]] = BufferSlice(whole.base, whole.index, at, count * item)
+        return []
+
+    def same(self, op: ir.Operation) -> list[Step]:
+        self.slices[op.results[0]] = self.slices[op.operands[0]]
+        return []
+
     def copy(self, op: ir.Operation) -> list[Step]:
         source, target = (self.slices[v] for v in op.operands)
         return [Copy(target, source, ir.attributes.string(op, "hlo.reason", ""))]
@@ -205,6 +219,8 @@ def _nothing(_: _Reader, __: ir.Operation) -> list[Step]:
 
 _HANDLERS: dict[str, Callable[[_Reader, ir.Operation], list[Step]]] = {
     "memref.alloc": _Reader.alloc,
+    "memref.subview": _Reader.part,
+    "builtin.unrealized_conversion_cast": _Reader.same,
     "memref.copy": _Reader.copy,
     "memref.load": _Reader.load,
     "arith.constant": _nothing,

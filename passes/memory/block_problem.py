@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hlo.passes.fusion.op_traits import ELEMENTWISE
 from hlo.passes.hlo_to_host.bufferize import LARGEST_STORED_SPLAT
 from hlo.passes.hlo_to_host.carried import BRANCHES, branch_source, carried_through
-from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness
+from hlo.passes.hlo_to_host.liveness import BlockLiveness
 from hlo.passes.hlo_to_loops.emitter import splat_of
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured
 from hlo.passes.hlo_to_loops.sort_kernel import sort_in
@@ -30,12 +30,14 @@ class BlockProblem:
         nodes: the op of each step.
         numbers: the value that stands for the storage of each tensor.
         tensors: for each value the tensor whose storage it is.
+        live: the block's liveness, which knows its views.
     """
 
     problem: Problem
     nodes: Sequence[Node]
     numbers: Mapping[Tensor, int]
     tensors: Sequence[Tensor]
+    live: BlockLiveness
 
 
 def bytes_of(tensor: Tensor) -> int:
@@ -110,13 +112,13 @@ class _Reader:
         readers: dict[Tensor, list[int]] = {}
         for i, node in enumerate(nodes):
             for tensor in dict.fromkeys(captured(node)):
-                readers.setdefault(self.live.root(tensor), []).append(i)
+                readers.setdefault(self.live.holder(tensor), []).append(i)
         steps = [self._step(node, i, position, readers) for i, node in enumerate(nodes)]
         values = [self._value(tensor) for tensor in self.tensors]
-        return BlockProblem(Problem(steps, values), nodes, self.numbers, self.tensors)
+        return BlockProblem(Problem(steps, values), nodes, self.numbers, self.tensors, self.live)
 
     def _number(self, tensor: Tensor) -> int:
-        root = self.live.root(tensor)
+        root = self.live.holder(tensor)
         if root not in self.numbers:
             self.numbers[root] = len(self.tensors)
             self.tensors.append(root)
@@ -132,10 +134,10 @@ class _Reader:
         reads = tuple(dict.fromkeys(self._number(t) for t in captured(node)))
         makers = [t.producer for t in captured(node) if t.producer is not None]
         after = [position[maker] for maker in makers if maker in position]
-        if node.name in VIEWS:
+        if self.live.is_view(node):
             return Step((), reads, tuple(dict.fromkeys(after)))
         pairs = [(self.live.root(o), r) for o, r in carried_through(node)]
-        over = [*pairs, *_written_over(node)]
+        over = [(o, r) for o, r in (*pairs, *_written_over(node)) if self._is_whole(o)]
         for changed, _ in pairs:  # who reads the old content stays ahead of the change
             after += [r for r in readers.get(changed, ()) if r < at]
         for result in node.results:
@@ -152,6 +154,9 @@ class _Reader:
             self.inside.get(node, 0),
             tuple(numbered),
         )
+
+    def _is_whole(self, tensor: Tensor) -> bool:
+        return self.live.holder(tensor) is self.live.root(tensor)
 
     def _value(self, tensor: Tensor) -> Value:
         kept = tensor in self.kept

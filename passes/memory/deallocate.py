@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from hlo import ir
 from hlo.passes.base import Pass
 
+# Ops of a memref that is a part of another, or is it.
+VIEWS = ("memref.subview", "builtin.unrealized_conversion_cast")
+
 
 @dataclass(frozen=True)
 class Deallocate(Pass):
@@ -38,6 +41,7 @@ def _block(block: ir.Block) -> bool:
     allocations: list[ir.Operation] = []
     operations = [op.operation for op in block.operations]
     last: dict[ir.Value, int] = {}
+    shown: dict[ir.Value, ir.Value] = {}  # by a view: the allocation
     changed = False
     for at, operation in enumerate(operations):
         if operation.name == "memref.alloc":
@@ -45,8 +49,11 @@ def _block(block: ir.Block) -> bool:
             last[operation.results[0]] = at
             continue
         for value in _uses(operation):
-            if value in last:
-                last[value] = at
+            if (whole := shown.get(value, value)) in last:
+                last[whole] = at
+        if operation.name in VIEWS:
+            whole = operation.operands[0]
+            shown[operation.results[0]] = shown.get(whole, whole)
         for region in operation.regions:
             for inner in region.blocks:
                 changed |= _block(inner)

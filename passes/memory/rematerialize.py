@@ -8,7 +8,6 @@ from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.cost.kernel_cost import cost_of
 from hlo.passes.hlo_to_host.carried import carried_through
-from hlo.passes.hlo_to_host.liveness import VIEWS
 from hlo.passes.hlo_to_host.program import entry_of, results_in_arguments
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
 from hlo.passes.memory.block_problem import CONTROL_FLOW, BlockProblem, block_problem
@@ -50,7 +49,8 @@ class Rematerialize(Pass):
         function = entry_of(module)
         with reading(function.regions[0].blocks[0]) as region:
             problem = _problem_of(function, region)
-            found = recompute(problem.problem, [_cost(n) for n in region.nodes], self.live_bytes)
+            costs = [None if problem.live.is_view(n) else _cost(n) for n in region.nodes]
+            found = recompute(problem.problem, costs, self.live_bytes)
             if any(found.again):
                 _Rewriter(problem, found).run()
         return any(found.again)
@@ -72,7 +72,7 @@ def _cost(node: Node) -> float | None:
     """What running an op again costs, in bytes moved; None if it must not."""
     if node.name in CONTROL_FLOW or node.name in DEAR or carried_through(node):
         return None
-    if node.name in VIEWS or node.name == "constant":
+    if node.name == "constant":
         return None
     cost = cost_of(node)
     return cost.bytes + BYTES_A_FLOP * cost.flops + BYTES_A_TRANSCENDENTAL * cost.transcendentals
@@ -136,7 +136,7 @@ class _Rewriter:
         if known is not None:
             return known
         node = tensor.producer
-        if node is None or node.name not in VIEWS:
+        if node is None or not self.block.live.is_view(node):
             return self.values[number]
         operand = node.operands[tensor.index]
         inner = self._value(operand, number, ahead_of)
@@ -147,8 +147,4 @@ class _Rewriter:
         return copy.results[tensor.index]
 
     def _root(self, tensor: Tensor) -> Tensor:
-        while tensor.producer is not None and tensor.producer.name in VIEWS:
-            if tensor.producer not in self.own:
-                break
-            tensor = tensor.producer.operands[tensor.index]
-        return tensor
+        return self.block.live.holder(tensor)

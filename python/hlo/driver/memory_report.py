@@ -13,7 +13,7 @@ from hlo.diagnostics import CompileError
 from hlo.driver.byte_text import byte_text
 from hlo.driver.source_lines import GENERATED, short_source_line, source_line
 from hlo.passes.hlo_to_host.program import HostProgram, entry_of
-from hlo.passes.memory.deallocate import Deallocate
+from hlo.passes.memory.deallocate import VIEWS, Deallocate
 from hlo.passes.memory.packing import Buffer, lower_bound
 from hlo.passes.memory.place import Arena, Place, byte_size
 from hlo.passes.memory.schedule import Decision
@@ -323,8 +323,8 @@ def _operations(op: ir.Operation) -> Iterator[ir.Operation]:
 def _label(op: ir.Operation) -> str:
     if op.name == "func.call":
         return ir.attributes.string(op, "callee")
-    quiet = op.name.startswith(("arith.", "func.", "memref.alloc", "memref.dealloc", "scf.yield"))
-    return "" if quiet else op.name
+    quiet = ("arith.", "func.", "memref.alloc", "memref.dealloc", "scf.yield", *VIEWS)
+    return "" if op.name.startswith(quiet) else op.name
 
 
 def _entry_buffers(
@@ -350,6 +350,8 @@ def _names(program: ir.Module, entry: Sequence[str]) -> dict[ir.Value, str]:
     for op in _operations(entry_of(program)):
         if op.name == "memref.alloc":
             names[op.results[0]] = ir.attributes.string(op, "hlo.name")
+        elif op.name in VIEWS:
+            names[op.results[0]] = names[op.operands[0]]
     return names
 
 

@@ -85,7 +85,90 @@ def branches(first: str, yields: str, second: str, other: str, number: str = "%n
     """
 
 
+H = "tensor<4xf32>"
+
+
+def second_half(result: str, source: str) -> str:
+    """A view of a part of a value."""
+    return (
+        f'{result} = "hlo.slice"({source}) {{start_indices = array<i64: 4>, '
+        f"limit_indices = array<i64: 8>, strides = array<i64: 1>}} : ({V}) -> {H}\n"
+    )
+
+
+def sorted_twice(result: str, half: str) -> str:
+    """Reads such a part where it is in memory."""
+    name = result.lstrip("%")
+    return f"""
+    %s{name} = "hlo.sort"({half}) ({{
+    ^bb0(%l{name}: tensor<f32>, %r{name}: tensor<f32>):
+      %c{name} = "hlo.compare"(%l{name}, %r{name}) {{
+        comparison_direction = #hlo<comparison_direction LT>}}
+        : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      "hlo.return"(%c{name}) : (tensor<i1>) -> ()
+    }}) {{dimension = 0 : i64, is_stable = true}} : ({H}) -> {H}
+    {result} = "hlo.concatenate"(%s{name}, %s{name}) {{dimension = 0 : i64}} : ({H}, {H}) -> {V}
+    """
+
+
 CASES: dict[str, str] = {
+    "a part of an argument": main(
+        second_half("%h", "%x") + sorted_twice("%z", "%h") + op("%e", "negate", "%x"), "%z %e"
+    ),
+    "a part is read after what overwrites the whole": main(
+        op("%m", "negate", "%x")
+        + second_half("%h", "%m")
+        + op("%e", "abs", "%m")
+        + op("%f", "add", "%e", "%y")
+        + sorted_twice("%z", "%h"),
+        "%z %f",
+    ),
+    "a part is read after an update of the whole": main(
+        op("%m", "negate", "%x")
+        + second_half("%h", "%m")
+        + put("%u", "m", "7.0", "5")
+        + op("%f", "add", "%u", "%y")
+        + sorted_twice("%z", "%h"),
+        "%z %f",
+    ),
+    "a part is the update": main(
+        op("%m", "negate", "%x")
+        + second_half("%h", "%m")
+        + f"""%k = "hlo.constant"() {{value = dense<1> : {S}}} : () -> {S}
+        %u = "hlo.dynamic_update_slice"(%m, %h, %k) : ({V}, {H}, {S}) -> {V}
+        """,
+        "%u",
+    ),
+    "a part is captured, and the whole is carried": main(
+        op("%m", "negate", "%x")
+        + second_half("%h", "%m")
+        + while_of("a=%m b=%y", sorted_twice("%z", "%h") + op("%s", "add", "%a", "%z"), "%s, %a"),
+        "%w#1 %w#2",
+    ),
+    "a part in a branch that overwrites the whole": main(
+        op("%m", "negate", "%x")
+        + second_half("%h", "%m")
+        + branches(
+            op("%e", "abs", "%m") + sorted_twice("%z", "%h"), "%e, %z", "", "%m, %y"
+        ),
+        "%b#0 %b#1",
+    ),
+    "a part of a part": main(
+        op("%m", "negate", "%x")
+        + second_half("%h", "%m")
+        + f"""%p = "hlo.reshape"(%h) : ({H}) -> tensor<2x2xf32>
+        %q = "hlo.slice"(%p) {{start_indices = array<i64: 0, 0>,
+          limit_indices = array<i64: 1, 2>, strides = array<i64: 1, 1>}}
+          : (tensor<2x2xf32>) -> tensor<1x2xf32>
+        %r = "hlo.dot_general"(%q, %p) {{dot_dimension_numbers =
+          #hlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}}
+          : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+        %t = "hlo.reshape"(%r) : (tensor<1x2xf32>) -> tensor<2xf32>
+        %o = "hlo.concatenate"(%t, %h, %t) {{dimension = 0 : i64}}
+          : (tensor<2xf32>, {H}, tensor<2xf32>) -> {V}
+        """,
+        "%o",
+    ),
     "swap": main(while_of("a=%x b=%y", "", "%b, %a"), "%w#1 %w#2"),
     "rotation of three": main(
         op("%z", "negate", "%x") + while_of("a=%x b=%y c=%z", "", "%b, %c, %a"),
@@ -325,7 +408,7 @@ def test_branches_work_in_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in CASES if "argument" in n or "swap" in n or "update" in n]
+    "name", [n for n in CASES if "argument" in n or "swap" in n or "update" in n or "part" in n]
 )
 def test_donated_arguments(name: str) -> None:
     """What a caller gives away may be overwritten; results stay what they were."""
