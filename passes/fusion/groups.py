@@ -526,8 +526,10 @@ def _initial_values(fold: Node) -> tuple[Tensor, ...]:
 
 
 def _goes_element_by_element(node: Node, size: int) -> bool:
-    """Whether an op keeps the row-major order of `size` elements, or spreads a smaller operand."""
-    if node.name in ("broadcast_in_dim", "constant"):
+    """Whether an op keeps the row-major order of `size` elements, spreads a smaller operand, or
+    makes its elements of their index.
+    """
+    if node.name in ("broadcast_in_dim", "constant", "iota"):
         return True
     return (node.name in ELEMENTWISE or node.name == "reshape") and all(
         r.size == size for r in node.results

@@ -12,6 +12,7 @@ from hlo.driver.memory_report import copies_of
 from hlo.driver.program_analysis import AnalysedProgram
 from hlo.driver.source_lines import at_source, source_line
 from hlo.passes.cost.kernel_cost import floor_bytes
+from hlo.passes.layouts.choose import LayoutDecision
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,12 @@ class Traffic:
 
 @dataclass(frozen=True)
 class FusionReport:
-    """Why a program has the kernels it has."""
+    """Why a program has the kernels it has, and its values the layouts they have."""
 
     edges: tuple[EdgeReport, ...]
     cost: CostAnalysis
     traffic: Traffic
+    layouts: tuple[LayoutDecision, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data; docs/fusion.md has the schema."""
@@ -83,6 +85,18 @@ class FusionReport:
                 "copied": self.traffic.copied,
                 "floor": self.traffic.floor,
             },
+            "layouts": [
+                {
+                    "op": layout.op,
+                    "source": source_line(layout.location),
+                    "shape": list(layout.shape),
+                    "minor_to_major": list(layout.minor_to_major),
+                    "taken": layout.taken,
+                    "ops": layout.ops,
+                    "reason": layout.reason,
+                }
+                for layout in self.layouts
+            ],
         }
 
     def to_json(self) -> str:
@@ -90,11 +104,27 @@ class FusionReport:
         return json.dumps(self.to_dict(), indent=2)
 
     def as_text(self) -> str:
-        """The report for people: the edges, the kernels, the traffic."""
-        return f"{self._edges_text()}{self.cost.as_text()}{self._traffic_text()}"
+        """The report for people: the layouts, the edges, the kernels, the traffic."""
+        return (
+            f"{self._layouts_text()}{self._edges_text()}{self.cost.as_text()}{self._traffic_text()}"
+        )
 
     def __str__(self) -> str:
         return self.as_text()
+
+    def _layouts_text(self) -> str:
+        if not self.layouts:
+            return ""
+        taken = sum(layout.taken for layout in self.layouts)
+        lines = [f"layouts asked for: {len(self.layouts)}, taken: {taken}"]
+        for layout in self.layouts:
+            sizes, dims = ("x".join(map(str, layout.shape)), list(layout.minor_to_major))
+            verdict = f"taken by {layout.ops} ops" if layout.taken else "not taken"
+            lines.append(
+                f"  {at_source(layout.op, layout.location)}: {sizes} as {dims}: {verdict} because "
+                f"{layout.reason}"
+            )
+        return "\n".join(lines) + "\n"
 
     def _edges_text(self) -> str:
         fused = sum(edge.fused for edge in self.edges)
@@ -140,4 +170,5 @@ def explain(program: AnalysedProgram) -> FusionReport:
             copied=copied,
             floor=floor_bytes(unfused),
         ),
+        layouts=program.layouts,
     )

@@ -19,6 +19,8 @@ from hlo.passes.kernel_forms.prepare_sorts import PrepareSorts
 from hlo.passes.kernel_forms.split_dots import SplitDots
 from hlo.passes.kernel_forms.split_moments import SplitMoments
 from hlo.passes.kernel_forms.split_reductions import SplitReductions
+from hlo.passes.layouts.assign_layouts import AssignLayouts
+from hlo.passes.layouts.materialize_layouts import MaterializeLayouts
 from hlo.passes.memory.recompute_results import RecomputeResults
 from hlo.passes.memory.schedule import Schedule
 from hlo.passes.memory.unroll_rotations import UnrollRotations
@@ -37,6 +39,8 @@ def fusion_passes(composites: bool = True, fast: bool = False) -> tuple[Pipeline
         JoinSmallSteps(),  # scalars ahead of the launch that reads them
     )
     return (
+        AssignLayouts(),  # first: what follows looks at which dimension is minor
+        MaterializeLayouts(),
         MergeUpdates(),  # caches sliced, updated and put together again stay where they are
         # Transposes, and padding that kernels do not take, become ops and fuse with neighbours.
         PrepareConvolutions(explicit_padding=not composites),

@@ -18,6 +18,8 @@ from hlo.passes.hlo_to_host.program import HostProgram, entry_of, hlo_to_host, m
 from hlo.passes.hlo_to_loops.graph import Region, region_of
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.layouts.assign_layouts import AssignLayouts
+from hlo.passes.layouts.choose import LayoutDecision
 from hlo.passes.memory.schedule import Decision, Schedule
 
 
@@ -28,6 +30,7 @@ class AnalysedProgram:
     Attributes:
         unfused, fused: the module before and after `fuse`.
         edges: the decisions of `fuse`, with their reasons.
+        layouts: those of `assign-layouts`.
         planned: what `schedule` did with each block.
         donate: arguments whose memory the caller lets results take over.
         compiled: the host program, where it is known.
@@ -37,6 +40,7 @@ class AnalysedProgram:
     unfused: ir.Module
     fused: ir.Module
     edges: tuple[Edge, ...]
+    layouts: tuple[LayoutDecision, ...] = ()
     planned: tuple[Decision, ...] = ()
     donate: tuple[int, ...] = ()
     compiled: HostProgram | None = None
@@ -86,21 +90,32 @@ def analyse(
     watch = Instrumentation(verify_each=False, disabled=frozenset(disabled))
     steps = passes_to(Phase.FUSED, fast, composites)
     at, fuse = next((i, step) for i, step in enumerate(steps) if isinstance(step, Fuse))
-    run_pipeline(unfused, steps[:at], watch)
-    fused = copy_of(unfused)
-    edges = [] if fuse.name in watch.disabled else fuse.decisions(unfused)
+    layouts: list[LayoutDecision] = []
     planned: list[Decision] = []
 
     def before(_: int, element: PipelineElement, module: ir.Module) -> None:
-        if isinstance(element, Schedule):
+        if isinstance(element, AssignLayouts):
+            layouts.extend(element.decisions(module))
+        elif isinstance(element, Schedule):
             planned.extend(element.decide(module))
 
-    run_pipeline(fused, steps[at:], replace(watch, before=before))
+    deciding = replace(watch, before=before)
+    run_pipeline(unfused, steps[:at], deciding)
+    fused = copy_of(unfused)
+    edges = [] if fuse.name in watch.disabled else fuse.decisions(unfused)
+    run_pipeline(fused, steps[at:], deciding)
     if max_bytes:
         made = plan_within(
             fused, lambda m: plan(m, hlo_to_host(m, donate, emit), reuse=True), max_bytes
         )
         fused, compiled = made.fused, made.host
     return AnalysedProgram(
-        unfused, fused, tuple(edges), tuple(planned), tuple(donate), compiled, emit
+        unfused,
+        fused,
+        tuple(edges),
+        tuple(layouts),
+        tuple(planned),
+        tuple(donate),
+        compiled,
+        emit,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,7 +141,7 @@ def test_the_json_schemas_are_stable() -> None:
         "result",
     ]
     fusion = json.loads(compiled.explain().to_json())
-    assert list(fusion) == ["version", "edges", "kernels", "traffic"]
+    assert list(fusion) == ["version", "edges", "kernels", "traffic", "layouts"]
     assert list(fusion["edges"][0]) == [
         "producer", "producer_source", "consumer", "consumer_source", "fused", "reason",
     ]  # fmt: skip
@@ -153,6 +154,24 @@ def test_the_json_schemas_are_stable() -> None:
         "name", "kind", "source", "calls", "flops", "transcendentals", "bytes_read",
         "bytes_written",
     ]  # fmt: skip
+
+
+def test_explain_says_which_layouts_were_asked_for() -> None:
+    def gradient(x: Any, y: Any, z: Any) -> Any:
+        return hnp.tanh(hnp.transpose(hnp.transpose(x) @ y)) + hnp.transpose(z)
+
+    shapes = [(128, 64), (128, 32), (64, 32)]
+    compiled = hlo.jit(gradient).lower(*(np.ones(s, np.float32) for s in shapes)).compile()
+    report = compiled.explain()
+    # The product as 32 x 64 saves 2 * 64 * 32 * 4 bytes; z is an argument, which stays as it is.
+    first, second = report.layouts
+    assert (first.op, first.shape, first.minor_to_major) == ("transpose", (64, 32), (0, 1))
+    assert first.taken
+    assert "move 0 bytes, not 16384" in first.reason
+    assert not second.taken
+    (listed, _) = json.loads(report.to_json())["layouts"]
+    assert list(listed) == ["op", "source", "shape", "minor_to_major", "taken", "ops", "reason"]
+    assert "layouts asked for: 2, taken: 1" in report.as_text()
 
 
 def test_assert_donated_accepts_a_donation_that_is_used() -> None:

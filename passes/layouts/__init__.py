@@ -1,0 +1,1 @@
+"""Which dimension of a value is minor in memory: layouts chosen, then made physical."""

@@ -1,0 +1,94 @@
+// Values get the layouts with which copies and transposes move least; arguments and results of the
+// function stay row-major.
+// RUN: hlo-opt --assign-layouts %s | FileCheck %s
+
+// Both convolutions make their features minor, and what lies between them goes along. Only the result
+// is copied, and kernels are.
+// CHECK-LABEL: func.func @chain
+// CHECK: %[[C:.*]] = hlo.convolution(%arg0, %{{.*}}) {{.*}} -> tensor<2x8x16x16xf32, #hlo.layout<[1, 3, 2, 0]>>
+// CHECK: %[[S:.*]] = hlo.broadcast_in_dim %arg3, dims = [1] : (tensor<8xf32>) -> tensor<2x8x16x16xf32, #hlo.layout<[1, 3, 2, 0]>>
+// CHECK: %[[M:.*]] = hlo.multiply %[[C]], %[[S]] : tensor<2x8x16x16xf32, #hlo.layout<[1, 3, 2, 0]>>
+// CHECK: %[[D:.*]] = hlo.convolution(%[[M]], %{{.*}}) {{.*}} -> tensor<2x8x16x16xf32, #hlo.layout<[1, 3, 2, 0]>>
+// CHECK: %[[R:.*]] = hlo.copy %[[D]] : (tensor<2x8x16x16xf32, #hlo.layout<[1, 3, 2, 0]>>) -> tensor<2x8x16x16xf32>
+// CHECK: return %[[R]]
+func.func @chain(%x: tensor<2x3x16x16xf32>, %k: tensor<8x3x3x3xf32>, %l: tensor<8x8x3x3xf32>, %s: tensor<8xf32>) -> tensor<2x8x16x16xf32> {
+  %0 = hlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x3x16x16xf32>, tensor<8x3x3x3xf32>) -> tensor<2x8x16x16xf32>
+  %1 = hlo.broadcast_in_dim %s, dims = [1] : (tensor<8xf32>) -> tensor<2x8x16x16xf32>
+  %2 = hlo.multiply %0, %1 : tensor<2x8x16x16xf32>
+  %3 = hlo.convolution(%2, %l) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x16x16xf32>, tensor<8x8x3x3xf32>) -> tensor<2x8x16x16xf32>
+  return %3 : tensor<2x8x16x16xf32>
+}
+
+// A transposed product is the product of the operands in the other order: nothing moves.
+// CHECK-LABEL: func.func @transposed_product
+// CHECK: hlo.dot_general {{.*}} -> tensor<64x32xf32, #hlo.layout<[0, 1]>>
+// CHECK: hlo.transpose {{.*}} : (tensor<64x32xf32, #hlo.layout<[0, 1]>>) -> tensor<32x64xf32>
+func.func @transposed_product(%x: tensor<128x64xf32>, %y: tensor<128x32xf32>) -> tensor<32x64xf32> {
+  %0 = hlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<128x64xf32>, tensor<128x32xf32>) -> tensor<64x32xf32>
+  %1 = hlo.transpose %0, dims = [1, 0] : (tensor<64x32xf32>) -> tensor<32x64xf32>
+  %2 = hlo.tanh %1 : tensor<32x64xf32>
+  return %2 : tensor<32x64xf32>
+}
+
+// The transposed product would have 2 columns in vectors of 16. 64 * 128 * 14 = 114688 idle products
+// take as long as 28672 bytes; the transpose moves 2 * 64 * 2 * 4 = 1024.
+// CHECK-LABEL: func.func @two_columns
+// CHECK-NOT: #hlo.layout
+func.func @two_columns(%x: tensor<128x2xf32>, %y: tensor<128x64xf32>) -> tensor<64x2xf32> {
+  %0 = hlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<128x2xf32>, tensor<128x64xf32>) -> tensor<2x64xf32>
+  %1 = hlo.transpose %0, dims = [1, 0] : (tensor<2x64xf32>) -> tensor<64x2xf32>
+  %2 = hlo.tanh %1 : tensor<64x2xf32>
+  return %2 : tensor<64x2xf32>
+}
+
+// Two row-major arguments would have to be copied to save one transpose.
+// CHECK-LABEL: func.func @arguments_stay
+// CHECK-NOT: #hlo.layout
+func.func @arguments_stay(%x: tensor<64x32xf32>, %y: tensor<32x64xf32>) -> tensor<32x64xf32> {
+  %0 = hlo.transpose %x, dims = [1, 0] : (tensor<64x32xf32>) -> tensor<32x64xf32>
+  %1 = hlo.add %0, %y : tensor<32x64xf32>
+  return %1 : tensor<32x64xf32>
+}
+
+// A softmax along columns reads what a dot makes: as rows of the transposed product they are read
+// once, and the next dot takes them in any order.
+// CHECK-LABEL: func.func @columns
+// CHECK: hlo.dot_general {{.*}} -> tensor<64x48xf32, #hlo.layout<[0, 1]>>
+// CHECK: hlo.divide {{.*}} : tensor<64x48xf32, #hlo.layout<[0, 1]>>
+// CHECK: hlo.dot_general {{.*}} : (tensor<64x48xf32, #hlo.layout<[0, 1]>>, tensor<64x16xf32>) -> tensor<48x16xf32>
+func.func @columns(%k: tensor<64x16xf32>, %q: tensor<48x16xf32>, %v: tensor<64x16xf32>) -> tensor<48x16xf32> {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.dot_general %k, %q, contracting_dims = [1] x [1] : (tensor<64x16xf32>, tensor<48x16xf32>) -> tensor<64x48xf32>
+  %1 = hlo.exponential %0 : tensor<64x48xf32>
+  %2 = hlo.reduce(%1 init: %zero) applies hlo.add across dimensions = [0] : (tensor<64x48xf32>, tensor<f32>) -> tensor<48xf32>
+  %3 = hlo.broadcast_in_dim %2, dims = [1] : (tensor<48xf32>) -> tensor<64x48xf32>
+  %4 = hlo.divide %1, %3 : tensor<64x48xf32>
+  %5 = hlo.dot_general %4, %v, contracting_dims = [0] x [0] : (tensor<64x48xf32>, tensor<64x16xf32>) -> tensor<48x16xf32>
+  return %5 : tensor<48x16xf32>
+}
+
+// What a loop reads from around it is row-major there.
+// CHECK-LABEL: func.func @loop_reads
+// CHECK: %[[D:.*]] = hlo.dot_general {{.*}} -> tensor<64x32xf32, #hlo.layout<[0, 1]>>
+// CHECK: %[[C:.*]] = hlo.copy %[[D]] {{.*}} -> tensor<64x32xf32>
+// CHECK: hlo.while
+// CHECK: hlo.add %{{.*}}, %[[C]] : tensor<64x32xf32>
+func.func @loop_reads(%x: tensor<128x64xf32>, %y: tensor<128x32xf32>, %n: tensor<i32>) -> (tensor<32x64xf32>, tensor<32x64xf32>, tensor<64x32xf32>) {
+  %0 = hlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<128x64xf32>, tensor<128x32xf32>) -> tensor<64x32xf32>
+  %1 = hlo.transpose %0, dims = [1, 0] : (tensor<64x32xf32>) -> tensor<32x64xf32>
+  %2 = hlo.tanh %1 : tensor<32x64xf32>
+  %e = hlo.exponential %0 : tensor<64x32xf32>
+  %f = hlo.transpose %e, dims = [1, 0] : (tensor<64x32xf32>) -> tensor<32x64xf32>
+  %c = hlo.constant dense<0.0> : tensor<64x32xf32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %3:2 = hlo.while(%i = %one, %a = %c) : tensor<i32>, tensor<64x32xf32>
+  cond {
+    %p = hlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  } do {
+    %b = hlo.add %a, %0 : tensor<64x32xf32>
+    %j = hlo.add %i, %one : tensor<i32>
+    hlo.return %j, %b : tensor<i32>, tensor<64x32xf32>
+  }
+  return %2, %f, %3#1 : tensor<32x64xf32>, tensor<32x64xf32>, tensor<64x32xf32>
+}
