@@ -40,10 +40,31 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class HostFunction:
+    """A library function that runs on the host, on copies of the kernel's buffers.
+
+    Attributes:
+        name: of kernel_abi.h.
+        operands, results: positions of the kernel's buffers, in the function's order.
+        parameters: the function's numbers.
+    """
+
+    name: str
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    parameters: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class GpuKernel(Kernel):
-    """A kernel as stages that are launched one after another on the same buffers."""
+    """A kernel as stages that are launched one after another on the same buffers.
+
+    Attributes:
+        host: what runs on the host in place of stages.
+    """
 
     stages: tuple[Stage, ...] = ()
+    host: HostFunction | None = None
 
 
 def stage(

@@ -9,6 +9,7 @@ from hlo.diagnostics import UnsupportedError
 from hlo.passes.hlo_to_gpu.attention import emit_attention
 from hlo.passes.hlo_to_gpu.fourier import emit_fft
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
+from hlo.passes.hlo_to_gpu.host_calls import emit_host_call
 from hlo.passes.hlo_to_gpu.matrix_tiles import emit_matrix_tiles
 from hlo.passes.hlo_to_gpu.rows import emit_elements
 from hlo.passes.hlo_to_gpu.running import emit_running
@@ -45,6 +46,8 @@ def emit_gpu_kernel(region: Region, *, deterministic: bool = True, tf32: bool = 
 
 def _special(region: Region, root: Node, deterministic: bool) -> GpuKernel | None:
     if root.name == "custom_call":
+        if (on_host := emit_host_call(region, root)) is not None:
+            return on_host
         raise UnsupportedError(
             f"no GPU kernel stands for the call of {root.attributes.get('call_target_name')!r}; "
             "compile for target 'cpu'",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
+from hlo.passes.hlo_to_loops.emitter import Buffer
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.library_call import library_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers
@@ -37,8 +39,35 @@ def emit_fft(region: Region, node: Node) -> Kernel | None:
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class LibraryCall:
+    """A call of a library function of the runtime; see kernel_abi.h.
+
+    Attributes:
+        function: its name there.
+        buffers: operands, then results.
+        parameters: its numbers.
+        replaces: (result, operand) places in `buffers` that may be the same memory.
+    """
+
+    function: str
+    buffers: tuple[Buffer, ...]
+    parameters: tuple[int, ...]
+    replaces: tuple[tuple[int, int], ...] = ()
+
+
 def emit_custom_call(region: Region, node: Node) -> Kernel | None:
     """A kernel that calls the runtime's function of a LAPACK target as kernel_abi.h says."""
+    call = lapack_call(region, node)
+    if call is None:
+        return None
+    return library_kernel(
+        region, call.function, call.buffers, call.parameters, replaces=call.replaces
+    )
+
+
+def lapack_call(region: Region, node: Node) -> LibraryCall | None:
+    """The call that a custom call of a LAPACK target is; None for other targets."""
     target = str(node.attributes.get("call_target_name", ""))
     if not target.startswith("lapack_"):
         return None
@@ -56,8 +85,8 @@ def emit_custom_call(region: Region, node: Node) -> Kernel | None:
     )
     parameters += [int(config[key]) for key in sorted(config)]
     buffers = [*(inputs[t] for t in node.operands), *outputs]
-    return library_kernel(
-        region, f"hlo_rt_{target}", buffers, parameters, replaces=_aliases_of(node)
+    return LibraryCall(
+        f"hlo_rt_{target}", tuple(buffers), tuple(parameters), tuple(_aliases_of(node))
     )
 
 

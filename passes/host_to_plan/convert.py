@@ -15,6 +15,7 @@ from hlo.gpu.plan import (
     Case,
     Constant,
     Copy,
+    HostCall,
     Kernel,
     KernelModule,
     Launch,
@@ -184,10 +185,14 @@ class _Reader:
         kernel = self.kernels[name]
         arguments = tuple(self.slices[v] for v in op.operands)
         source = str(op.location)
+        source = "" if source == "loc(unknown)" else source
+        if (host := kernel.host) is not None:
+            reads, writes = (tuple(arguments[i] for i in p) for p in (host.operands, host.results))
+            return [HostCall(host.name, reads, writes, host.parameters, source)]
         return [
             Launch(
                 function, (stage.grid, 1, 1), (stage.block, 1, 1), arguments,
-                source="" if source == "loc(unknown)" else source,
+                source=source,
                 flops=kernel.work if i == len(kernel.stages) - 1 else 0,
                 bytes=sum(a.bytes for a in arguments),
             )

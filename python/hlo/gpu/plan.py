@@ -131,7 +131,24 @@ class VendorCall:
     source: str = ""
 
 
-Step: TypeAlias = Launch | Copy | Fill | Loop | Case | VendorCall
+@dataclass(frozen=True)
+class HostCall:
+    """A call of a library function of the CPU's runtime, on copies of its buffers: LAPACK.
+
+    Attributes:
+        function: its name in runtime/kernel_abi.h, an `HloLibraryFn`.
+        reads, writes: operands and results, in its order.
+        parameters: its numbers.
+    """
+
+    function: str
+    reads: tuple[BufferSlice, ...]
+    writes: tuple[BufferSlice, ...]
+    parameters: tuple[int, ...]
+    source: str = ""
+
+
+Step: TypeAlias = Launch | Copy | Fill | Loop | Case | VendorCall | HostCall
 
 
 @dataclass(frozen=True)
@@ -219,12 +236,12 @@ class LaunchPlan:
     @property
     def launches(self) -> int:
         """Launches and library calls of one run, loops counted once."""
-        return sum(isinstance(step, Launch | VendorCall) for step in self.walk())
+        return sum(isinstance(step, Launch | VendorCall | HostCall) for step in self.walk())
 
     @property
     def is_static(self) -> bool:
-        """Whether no step depends on what is in memory, so that one graph can hold them all."""
-        return not any(isinstance(step, Loop | Case) for step in self.steps)
+        """Whether no step waits for what is in memory, so that one graph can hold them all."""
+        return not any(isinstance(step, Loop | Case | HostCall) for step in self.steps)
 
 
 def walk(steps: tuple[Step, ...]) -> Iterator[Step]:
@@ -251,7 +268,7 @@ def accesses(step: Step, plan: LaunchPlan) -> tuple[list[BufferSlice], list[Buff
         return [step.source], [step.destination]
     if isinstance(step, Fill):
         return [], [step.destination]
-    if isinstance(step, VendorCall):
+    if isinstance(step, VendorCall | HostCall):
         return list(step.reads), list(step.writes)
     inner = [*step.condition, *step.body] if isinstance(step, Loop) else [
         s for branch in step.branches for s in branch

@@ -14,6 +14,7 @@ from hlo.gpu.plan import (
     Constant,
     Copy,
     Fill,
+    HostCall,
     Kernel,
     KernelModule,
     Launch,
@@ -176,6 +177,11 @@ def _step(step: Step) -> dict[str, Any]:
             "step": "case", "index": _slice(step.index),
             "branches": [_steps(branch) for branch in step.branches],
         }  # fmt: skip
+    if isinstance(step, HostCall):
+        return {
+            "step": "host", "function": step.function, "reads": _slices(step.reads),
+            "writes": _slices(step.writes), "parameters": step.parameters, "source": step.source,
+        }  # fmt: skip
     return {
         "step": "vendor", "library": step.library, "name": step.name,
         "reads": _slices(step.reads), "writes": _slices(step.writes),
@@ -214,5 +220,10 @@ def _read_step(data: dict[str, Any]) -> Step:
             data["library"], data["name"], _read_slices(data["reads"]),
             _read_slices(data["writes"]), tuple((k, v) for k, v in data["parameters"]),
             data["source"],
+        )  # fmt: skip
+    if kind == "host":
+        return HostCall(
+            data["function"], _read_slices(data["reads"]), _read_slices(data["writes"]),
+            tuple(data["parameters"]), data["source"],
         )  # fmt: skip
     raise ValueError(f"unknown step {kind!r}")

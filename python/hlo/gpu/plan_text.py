@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hlo.gpu.plan import BufferSlice, Case, Copy, Fill, Launch, LaunchPlan, Loop, Step, TensorType
+from hlo.gpu.plan import (
+    BufferSlice,
+    Case,
+    Copy,
+    Fill,
+    HostCall,
+    Launch,
+    LaunchPlan,
+    Loop,
+    Step,
+    TensorType,
+)
 
 
 def plan_text(plan: LaunchPlan) -> str:
@@ -61,6 +72,11 @@ def _step(step: Step, indent: str) -> list[str]:
         return [
             f"{indent}fill {_slice(step.destination)} with {step.pattern:#x} "
             f"({step.pattern_bytes} bytes){_why(step.reason)}"
+        ]
+    if isinstance(step, HostCall):
+        return [
+            f"{indent}host {step.function} ({', '.join(map(_slice, step.reads))}) to "
+            f"({', '.join(map(_slice, step.writes))}){_why(step.source)}"
         ]
     return [
         f"{indent}call {step.library} {step.name} ({', '.join(map(_slice, step.reads))}) to "

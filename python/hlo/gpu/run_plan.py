@@ -11,11 +11,13 @@ import numpy as np
 
 from hlo.diagnostics import UnsupportedError
 from hlo.gpu.device import Bytes, Device, DeviceBuffer, Loaded
+from hlo.gpu.host_library import call_library
 from hlo.gpu.plan import (
     BufferSlice,
     Case,
     Copy,
     Fill,
+    HostCall,
     Launch,
     LaunchPlan,
     Loop,
@@ -169,8 +171,22 @@ class PlanRun(Generic[Loaded]):
             index = self.integer(step.index)
             last = len(step.branches) - 1
             self.steps(step.branches[index if 0 <= index <= last else last])
+        elif isinstance(step, HostCall):
+            self._host_call(step)
         else:
             self._vendor_call(step)
+
+    def _host_call(self, call: HostCall) -> None:
+        """Copies operands to the host, and results back."""
+        places = (*call.reads, *call.writes)
+        buffers = [np.zeros(place.bytes, np.uint8) for place in places]
+        for place, buffer in zip(call.reads, buffers, strict=False):
+            if place.bytes:
+                self._device.read(self._address(place), buffer)
+        call_library(call.function, buffers, call.parameters)
+        for place, buffer in zip(call.writes, buffers[len(call.reads) :], strict=True):
+            if place.bytes:
+                self._device.write(self._address(place), buffer)
 
     def _launch(self, step: Launch) -> None:
         kernel = self._plan.kernels[step.kernel]

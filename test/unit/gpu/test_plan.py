@@ -11,6 +11,7 @@ from hlo.gpu.plan import (
     Constant,
     Copy,
     Fill,
+    HostCall,
     Kernel,
     KernelModule,
     Launch,
@@ -44,6 +45,7 @@ def plan() -> LaunchPlan:
             Loop((Copy(FLAG, BufferSlice("arena", 0, 129, 1)),), FLAG, (LAUNCH,)),
             Case(FLAG, ((), (Copy(Y, T, "passed on"),))),
             VendorCall("cublasLt", "matmul", (X,), (Y,), (("m", 2),)),
+            HostCall("hlo_rt_lapack_spotrf_ffi", (X,), (T,), (0, 1, 1), 'loc("a":4:1)'),
         ),
         arguments=(TensorType((4,), "f32"),),
         results=(TensorType((2, 2), "f32"),),
@@ -76,6 +78,7 @@ def test_text_shows_every_step() -> None:
         "  copy arena[64:80] to result 0[0:16]  // passed on",
         "end",
         "call cublasLt matmul (argument 0[0:16]) to (result 0[0:16])",
+        'host hlo_rt_lapack_spotrf_ffi (argument 0[0:16]) to (arena[64:80])  // loc("a":4:1)',
     ]
 
 

@@ -14,7 +14,7 @@ from hlo.diagnostics import ArgumentError
 from hlo.gpu.cuda import dlpack
 from hlo.gpu.cuda.array import DeviceArray
 from hlo.gpu.cuda.device import CudaDevice, CudaModule
-from hlo.gpu.plan import Case, LaunchPlan, Loop, Step, TensorType
+from hlo.gpu.plan import Case, HostCall, LaunchPlan, Loop, Step, TensorType
 from hlo.gpu.plan_program import as_array
 from hlo.gpu.run_plan import PlanRun, as_bytes, bytes_of, dtype_of, load_plan
 from hlo.gpu.streams import Placed, assign_streams
@@ -26,7 +26,7 @@ FEWEST_STEPS_OF_A_GRAPH = 3
 
 @dataclass
 class Stretch:
-    """Steps without loops and cases, in streams.
+    """Steps that the host does not wait for, in streams.
 
     Attributes:
         graphs: of the addresses (arguments and results) seen twice, the last used last.
@@ -53,11 +53,11 @@ class PreparedCase:
     branches: list[list[Prepared]]
 
 
-Prepared: TypeAlias = Stretch | PreparedLoop | PreparedCase
+Prepared: TypeAlias = Stretch | PreparedLoop | PreparedCase | HostCall
 
 
 def prepare(steps: Sequence[Step], plan: LaunchPlan, most_streams: int) -> list[Prepared]:
-    """Cuts steps at loops and cases, and gives those between them their streams."""
+    """Cuts steps where the host waits, and gives those between them their streams."""
     made: list[Prepared] = []
     waiting: list[Step] = []
 
@@ -80,6 +80,9 @@ def prepare(steps: Sequence[Step], plan: LaunchPlan, most_streams: int) -> list[
             flush()
             branches = [prepare(branch, plan, most_streams) for branch in step.branches]
             made.append(PreparedCase(step, branches))
+        elif isinstance(step, HostCall):
+            flush()
+            made.append(step)
         else:
             waiting.append(step)
     flush()
@@ -160,6 +163,8 @@ class CudaProgram:
                 while run.integer(part.loop.predicate):
                     self._run(part.body, run, addresses)
                     self._run(part.condition, run, addresses)
+            elif isinstance(part, HostCall):
+                run.step(part)
             else:
                 index = run.integer(part.case.index)
                 last = len(part.branches) - 1
@@ -214,7 +219,7 @@ def _stretches(prepared: Sequence[Prepared]) -> list[Stretch]:
             found.append(part)
         elif isinstance(part, PreparedLoop):
             found += _stretches([*part.condition, *part.body])
-        else:
+        elif isinstance(part, PreparedCase):
             found += _stretches([one for branch in part.branches for one in branch])
     return found
 

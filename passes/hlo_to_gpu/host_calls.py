@@ -1,0 +1,29 @@
+"""Library functions that no GPU has: the host runs them, on copies."""
+
+from __future__ import annotations
+
+from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, HostFunction
+from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.library_kernels import lapack_call
+from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
+
+
+def emit_host_call(region: Region, node: Node) -> GpuKernel | None:
+    """A kernel that is a call of LAPACK on the host; None for other custom calls."""
+    call = lapack_call(region, node)
+    if call is None:
+        return None
+    inputs, outputs = argument_buffers(region)
+    buffers = [*inputs.values(), *outputs]
+    places = [buffers.index(buffer) for buffer in call.buffers]
+    count = len(node.operands)
+    function = HostFunction(
+        call.function, tuple(places[:count]), tuple(places[count:]), call.parameters
+    )
+    return GpuKernel(
+        text=f"// {function} on {', '.join(b.memref for b in buffers)}\n",
+        units=1,
+        inputs=tuple(b.memref for b in inputs.values()),
+        outputs=tuple(b.memref for b in outputs),
+        host=function,
+    )

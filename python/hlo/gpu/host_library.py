@@ -1,0 +1,37 @@
+"""Calls of the CPU runtime's library functions, for what no GPU has a kernel of."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+import numpy as np
+
+from hlo.diagnostics import CompileError, ExecutionError
+from hlo.executable import runtime
+from hlo.gpu.device import Bytes
+
+_FUNCTION = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p
+)
+
+
+def call_library(function: str, buffers: Sequence[Bytes], parameters: Sequence[int]) -> None:
+    """Calls an `HloLibraryFn` of runtime/kernel_abi.h.
+
+    Args:
+        buffers: operands, then results, in memory of the host.
+        parameters: its numbers.
+
+    Raises:
+        CompileError: the runtime has no such function.
+        ExecutionError: it fails.
+    """
+    address = runtime.symbols().get(function)
+    if address is None or not function.startswith("hlo_rt_lapack_"):
+        raise CompileError(f"the launch plan calls {function}, which this runtime has not")
+    state = runtime.CallState()
+    pointers = (ctypes.c_void_p * len(buffers))(*(b.ctypes.data for b in buffers))
+    numbers = np.array(parameters, np.int64)
+    if _FUNCTION(address)(state.address, pointers, numbers.ctypes.data) != 0:
+        raise ExecutionError(f"{function} fails: {state.error}")
