@@ -20,6 +20,7 @@ from hlo.passes.fusion.op_traits import (
     EXPENSIVE,
     FOLDS,
     FREE_TO_REPEAT,
+    IN_PROLOGUES,
     MOVEMENT,
     is_fusible,
     repeats_operand,
@@ -27,7 +28,7 @@ from hlo.passes.fusion.op_traits import (
 from hlo.passes.fusion.siblings import merge_siblings
 from hlo.passes.hlo_to_gpu.attention import check_gpu_attention
 from hlo.passes.hlo_to_loops.affine import merge_cuts
-from hlo.passes.hlo_to_loops.contraction_kernel import takes_elementwise
+from hlo.passes.hlo_to_loops.contraction_kernel import takes_elementwise, takes_prologue
 from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim
 from hlo.passes.hlo_to_loops.emitter import splat_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, free_tensors, users
@@ -75,6 +76,7 @@ class Group:
             out.
         copies: how many of the ops other kernels compute too.
         places: for each op the index maps it is computed at; see `IndexMaps`.
+        prologue: ops that make an operand of the kernel's dot.
         kind: of the kernel, where a pattern chose the ops: nothing else joins then.
     """
 
@@ -84,6 +86,7 @@ class Group:
     repeated: set[Tensor] = field(default_factory=set[Tensor])
     copies: int = 0
     places: dict[Node, frozenset[int]] = field(default_factory=dict[Node, frozenset[int]])
+    prologue: set[Node] = field(default_factory=set[Node])
     kind: str | None = None
 
     def ordered(self, position: dict[Node, int]) -> list[Node]:
@@ -221,7 +224,10 @@ class BlockFusion:
     def _join(self, node: Node, group: Group) -> None:
         self.groups.setdefault(node, []).append(group)
         group.nodes.add(node)
-        group.places[node] = self.places_of(node, group, self._readers_in(node, group))
+        readers = self._readers_in(node, group)
+        group.places[node] = self.places_of(node, group, readers)
+        if any(r.name in CONTRACTIONS or r in group.prologue for r in readers):
+            group.prologue.add(node)
         self._note_repeats(node, group)
 
     def places_of(self, node: Node, group: Group, readers: Sequence[Node]) -> frozenset[int]:
@@ -388,10 +394,8 @@ class BlockFusion:
             return FusionDecision.no(f"its readers would compute it at {places} places")
         if node.name in CONTRACTIONS:
             return self._judge_contraction(node, group)
-        if any(r.name in CONTRACTIONS for r in readers):
-            return FusionDecision.no(
-                "a contraction reads its operands many times: they must be in memory"
-            )
+        if any(r.name in CONTRACTIONS or r in group.prologue for r in readers):
+            return self._judge_prologue(node, group, readers)
         if any(n.name in CONTRACTIONS for n in group.nodes) and not self._follows_contraction(
             node, group
         ):
@@ -422,6 +426,45 @@ class BlockFusion:
         if root.operands[0] in node.operands and root.operands[1].size > 1:
             return "it reads the buffer that is updated in place"
         return None
+
+    def _judge_prologue(self, node: Node, group: Group, readers: Sequence[Node]) -> FusionDecision:
+        """A dot computes an operand as it packs it, or as it reads each of its elements once."""
+        dots = [r for r in readers if r.name in CONTRACTIONS]
+        places = [(r, i) for r in dots for i, o in enumerate(r.operands) if o in node.results]
+        if self.gpu or not all(takes_prologue(r, i) for r, i in places):
+            return FusionDecision.no(
+                "a contraction reads its operands many times: they must be in memory"
+            )
+        if len(dots) + sum(r in group.prologue for r in readers) < len(readers):
+            return FusionDecision.no("what follows the contraction reads it too")
+        if node.name == "reshape" and not self._is_reshape_in_prologue(node):
+            return FusionDecision.no("it is a view of what is in memory")
+        if node.name not in IN_PROLOGUES:
+            return FusionDecision.no(f"{node.name} is not computed while an operand is packed")
+        if 2 * self._prologue_bytes(node) > 3 * bytes_of(node.results[0]):
+            return FusionDecision.no("the contraction would read more than its operand has")
+        return FusionDecision.yes("the dot computes its operand as it reads it")
+
+    def _prologue_bytes(self, node: Node) -> int:
+        """Bytes that a dot reads to compute an operand, what can be computed with it left out."""
+        total = 0
+        for operand in node.operands:
+            made, stored = operand.producer, _bytes_behind(operand)
+            alone = len(self.readers.get(operand, ())) == 1 and operand not in self.leaves
+            if made in self.position and made.name in ELEMENTWISE - EXPENSIVE and alone:
+                stored = min(stored, self._prologue_bytes(made))
+            total += stored
+        return total
+
+    def _is_reshape_in_prologue(self, node: Node) -> bool:
+        """Whether what a reshape reads would be computed with it, by nobody else."""
+        operand = node.operands[0]
+        made, readers = operand.producer, self.readers.get(operand, ())
+        if made is None or made not in self.position or operand in self.leaves:
+            return False
+        if made.name == "broadcast_in_dim":
+            return True
+        return made.name in IN_PROLOGUES and made.name != "iota" and len(readers) == 1
 
     def _judge_contraction(self, node: Node, group: Group) -> FusionDecision:
         """A contraction takes in what follows it element by element."""

@@ -37,6 +37,9 @@ FOLDS = frozenset({"reduce", "reduce_window"})
 
 CONTRACTIONS = frozenset({"dot_general", "convolution"})
 
+# What a dot computes of an operand while it packs it.
+IN_PROLOGUES = (ELEMENTWISE - EXPENSIVE) | {"broadcast_in_dim", "reshape", "iota"}
+
 FUSIBLE = ELEMENTWISE | MOVEMENT | FOLDS | CONTRACTIONS | {"dynamic_update_slice"}
 
 

@@ -26,6 +26,7 @@ from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, functi
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import matrix_vector_of
 from hlo.passes.hlo_to_loops.padded_windows import PaddedTile, reaches_padding
 from hlo.passes.hlo_to_loops.product_blocking import packs
+from hlo.passes.hlo_to_loops.product_factors import word_instruction
 
 VECTOR_BYTES = 64
 REGISTERS = 28  # accumulators at the most
@@ -174,6 +175,27 @@ def takes_elementwise(node: Node) -> bool:
     if (plan := matrix_vector_of(node)) is not None:
         return plan.by_rows
     return packs(node) or fits_register_tiles(node)
+
+
+def takes_prologue(node: Node, operand: int) -> bool:
+    """Whether the kernel of a dot computes an operand where it reads it, few times at the most."""
+    if node.name != "dot_general" or node.operands[0] is node.operands[1]:
+        return False
+    if (plan := matrix_vector_of(node)) is not None:
+        return node.operands[operand] is plan.matrix
+    if word_instruction(node, depth_of(node)) is not None:
+        return False  # words are loaded as they lie in memory
+    if operand == 0:
+        return packs(node)
+    return packs(node, computed=True) or _tiles_hold_all_rows(node)
+
+
+def _tiles_hold_all_rows(node: Node) -> bool:
+    """Whether register tiles read each element of the right operand about once."""
+    if not fits_register_tiles(node):
+        return False
+    tiling = tiling_of(node.results[0].shape, _lanes(node.results[0].type))
+    return tiling is not None and tiling.row_blocks <= 2
 
 
 def fits_register_tiles(node: Node) -> bool:

@@ -116,14 +116,16 @@ def emit_matrix_vector(region: Region) -> Kernel | None:
     node = dots[0]
     plan = matrix_vector_of(node)
     inputs = set(region.arguments)
-    if plan is None or plan.matrix not in inputs or plan.vectors not in inputs:
+    if plan is None or plan.vectors not in inputs:
         return None
     if plan.by_rows:
         try:
             return _Rows(region, node, plan).emit()
         except NotVectorizableError:
             return None
-    alone = len(region.nodes) == 1 and node.results[0].type == product_type(node.results[0].type)
+    alone = region.results[0] is node.results[0] and node.results[0].type == product_type(
+        node.results[0].type
+    )
     return _Columns(region, node, plan).emit() if alone else None
 
 

@@ -5,9 +5,10 @@ work unit makes a block of the result, rows x columns, from one part of the dept
 the right operand's part is packed into panels of the tile's width, contiguous and in the type of
 the sums, and stays in the second-level cache; register tiles run over the rows. Rows of the left
 operand are read in place, copied tile by tile where they are of another type or share sets of the
-first-level cache, and packed as a block where they are transposed. While tiles are multiplied, what
-is packed next and what is read beside the last sums are fetched into the caches. What follows the
-product, element by element, is applied to a tile of sums before it is stored.
+first-level cache, and packed as a block where they are transposed. An operand that is computed from
+others element by element, such as dequantised weights, is computed as it is packed. While tiles are
+multiplied, what is packed next and what is read beside the last sums are fetched into the caches.
+What follows the product, element by element, is applied to a tile of sums before it is stored.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.emitter import Buffer, NotVectorizableError
-from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, function_text
 from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand, matrix_operands
 from hlo.passes.hlo_to_loops.panel_packing import PanelPacking, Part
@@ -29,10 +30,11 @@ from hlo.passes.hlo_to_loops.product_blocking import packs
 def emit_packed_product(region: Region) -> Kernel | None:
     """A kernel for one dot of matrices and elementwise ops after it; None if it is no such."""
     dots = [n for n in region.nodes if n.name == "dot_general"]
-    if len(dots) != 1 or not packs(dots[0]):
+    if len(dots) != 1:
         return None
     node, root = dots[0], region.results[0]
-    if root.size != node.results[0].size or not set(node.operands) <= set(region.arguments):
+    computed = node.operands[1] not in region.arguments
+    if not packs(node, computed) or root.size != node.results[0].size:
         return None
     operands = matrix_operands(node)
     assert operands is not None
@@ -48,11 +50,23 @@ class _Product(PanelPacking):
     ) -> None:
         super().__init__(region, node, left, right)
         self.written: set[Affine] = set()
+        after = {o for n in region.nodes[region.nodes.index(node) + 1 :] for o in n.operands}
         self.beside = [
             tensor
             for tensor in region.arguments
-            if tensor not in node.operands and tensor.size == node.results[0].size
+            if tensor in after and tensor.size == node.results[0].size
         ]
+        self.fetched = self._source_of(node.operands[1])
+
+    def _source_of(self, operand: Tensor) -> Buffer | None:
+        """The memory that an operand is computed from element by element; None if there is none."""
+        while operand not in self.inputs:
+            made = operand.producer
+            same = [o for o in made.operands if o.size == operand.size] if made else []
+            if made is None or not same or made.name in ("broadcast_in_dim", "iota"):
+                return None
+            operand = next((o for o in same if o in self.inputs), same[0])
+        return self.inputs[operand]
 
     def emit(self) -> Kernel:
         em, b, s = self.em, self.builder, self.blocking
@@ -243,6 +257,8 @@ class _Product(PanelPacking):
         em, s = self.em, self.blocking
         run = s.fetching_steps
         number, _ = em.divmod(first, run)
+        if self.fetched is None:
+            return
         share, span = -(-run // s.tiles), self.factors.span
         start = em.variable(part.next, self.node.operands[1].size)
         for i in range(share):
@@ -254,7 +270,7 @@ class _Product(PanelPacking):
                     place = column * self.right.free.stride + along * (s.lanes * span)
                 else:
                     place = panel * s.width + v * s.lanes + row * (self.right.summed.stride * span)
-                self._fetch(self.inputs[self.node.operands[1]], start + place, 2)
+                self._fetch(self.fetched, start + place, 2)
 
     def _fetch_beside(
         self, tile: Affine, panel: Affine, rows: int, columns: int, first: Affine, part: Part

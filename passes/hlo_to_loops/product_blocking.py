@@ -152,8 +152,12 @@ def _has_types(node: Node) -> bool:
     return all(t.is_integer and t.bits >= 8 for t in (result, *operands))
 
 
-def packs(node: Node) -> bool:
-    """Whether a dot_general is computed with packed operands."""
+def packs(node: Node, computed: bool = False) -> bool:
+    """Whether a dot_general is computed with packed operands.
+
+    Args:
+        computed: whether the right operand is not in memory: packing is then its only pass.
+    """
     if node.name != "dot_general" or not _has_types(node):
         return False
     if (operands := matrix_operands(node)) is None:
@@ -165,7 +169,7 @@ def packs(node: Node) -> bool:
         return m >= FEWEST_ROWS_OF_WORDS and n >= lanes_of(node) and m * n * k >= SMALLEST_PRODUCT
     if min(m, n, k) < lanes_of(node) or math.prod((m, n, k)) < SMALLEST_PRODUCT:
         return False
-    if right.summed.stride == 1 and right.free.stride != 1:
+    if computed or (right.summed.stride == 1 and right.free.stride != 1):
         return True
     far = left.summed.stride * node.operands[0].type.memory_bytes >= FAR_BYTES
     if far or (is_transposed_left(left) and k >= DEEP):

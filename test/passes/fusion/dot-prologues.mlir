@@ -1,0 +1,45 @@
+// Weights of 8 bits are dequantised while a dot packs them: 768 x 3072 bytes are read, never 4 times as many.
+// x 393216 + weights 2359296 + scales 12288 + result 1572864 = 4337664.
+// RUN: hlo-opt --explain-fusion %s | FileCheck %s
+// RUN: hlo-opt --fuse %s | FileCheck %s --check-prefix=IR
+
+// CHECK: convert ({{.*}}) -> multiply ({{.*}}): fused because the dot computes its operand as it reads it
+// CHECK: multiply ({{.*}}) -> dot_general ({{.*}}): fused because the dot computes its operand as it reads it
+// CHECK: kernels: 1{{$}}
+// CHECK: traffic fused: 4337664 bytes
+// CHECK: traffic floor: 4337664 bytes
+
+// IR-LABEL: func.func @main
+// IR: "hlo.fusion"(%arg1, %arg2, %arg0)
+// IR: return
+func.func @main(%x: tensor<128x768xf32>, %w: tensor<768x3072xi8>, %s: tensor<3072xf32>) -> tensor<128x3072xf32> {
+  %0 = hlo.convert %w : (tensor<768x3072xi8>) -> tensor<768x3072xf32>
+  %1 = hlo.broadcast_in_dim %s, dims = [1] : (tensor<3072xf32>) -> tensor<768x3072xf32>
+  %2 = hlo.multiply %0, %1 : tensor<768x3072xf32>
+  %3 = hlo.dot_general %x, %2, contracting_dims = [1] x [0] : (tensor<128x768xf32>, tensor<768x3072xf32>) -> tensor<128x3072xf32>
+  return %3 : tensor<128x3072xf32>
+}
+
+// With one row every weight is read once, whatever its order.
+// IR-LABEL: func.func private @row
+// IR: "hlo.fusion"
+// IR: hlo.convert
+// IR: hlo.dot_general
+// IR: return
+func.func private @row(%x: tensor<1x768xf32>, %w: tensor<3072x768xf8E4M3FN>) -> tensor<1x3072xf32> {
+  %0 = hlo.convert %w : (tensor<3072x768xf8E4M3FN>) -> tensor<3072x768xf32>
+  %1 = hlo.dot_general %x, %0, contracting_dims = [1] x [1] : (tensor<1x768xf32>, tensor<3072x768xf32>) -> tensor<1x3072xf32>
+  return %1 : tensor<1x3072xf32>
+}
+
+// A sum of two matrices is read twice as much as it is large; an exponential costs more than to read it.
+// IR-LABEL: func.func private @stored
+// IR-NOT: hlo.fusion
+// IR: return
+func.func private @stored(%x: tensor<128x768xf32>, %a: tensor<768x512xf32>, %b: tensor<768x512xf32>, %c: tensor<768x512xf32>) -> (tensor<128x512xf32>, tensor<128x512xf32>) {
+  %0 = hlo.add %a, %b : tensor<768x512xf32>
+  %1 = hlo.dot_general %x, %0, contracting_dims = [1] x [0] : (tensor<128x768xf32>, tensor<768x512xf32>) -> tensor<128x512xf32>
+  %2 = hlo.exponential %c : tensor<768x512xf32>
+  %3 = hlo.dot_general %x, %2, contracting_dims = [1] x [0] : (tensor<128x768xf32>, tensor<768x512xf32>) -> tensor<128x512xf32>
+  return %1, %3 : tensor<128x512xf32>, tensor<128x512xf32>
+}
