@@ -13,6 +13,7 @@ from hlo.passes.base import Pass
 from hlo.passes.hlo_to_loops.contraction_kernel import depth_of, minor_is_free
 from hlo.passes.hlo_to_loops.graph import node_of, tensor_of
 from hlo.passes.hlo_to_loops.matrix_multiply import SMALLEST_PRODUCT, matrix_operands
+from hlo.passes.hlo_to_loops.matrix_vector_kernel import MOST_VECTORS_BY_ROWS, matrix_vector_of
 from hlo.passes.hlo_to_loops.product_factors import FLUSHES
 from hlo.passes.kernel_forms.building import create, reshaped, transposed
 
@@ -24,7 +25,9 @@ class PrepareDots(Pass):
     A matrix product then has one row dimension, one column dimension and one contracted dimension:
     what register tiles and the vendor library work on. The reshapes around it move nothing. A large
     dot whose right operand has its columns apart in memory, where the library cannot help, gets a
-    transposed copy of that operand.
+    transposed copy of that operand. A dot of a large matrix with a few rows of a right operand is
+    that of the operands exchanged, which kernels read at memory's speed, and its small result is
+    transposed.
 
     Requires: the core op set, static shapes.
     Guarantees: free (contracted) dimensions that follow one another in an operand are one.
@@ -58,7 +61,9 @@ class PrepareDots(Pass):
             ready = _with_columns_minor(op)
             changed |= ready is not op
             changed |= self.fast and _mark(ready)
-            changed |= _merge(ready)
+            merged = _merge(ready)
+            changed |= merged is not ready
+            changed |= _exchange(merged)
         return changed
 
 
@@ -137,7 +142,39 @@ def _with_columns_minor(op: ir.Operation) -> ir.Operation:
     return new
 
 
-def _merge(op: ir.Operation) -> bool:
+def _exchange(op: ir.Operation) -> bool:
+    """Exchanges the operands of a dot without batches if only then a matrix meets few vectors."""
+    left, right = (ir.RankedTensorType(v.type) for v in op.operands)
+    numbers, result = _numbers(op), ir.RankedTensorType(op.results[0].type)
+    if left.rank != 2 or right.rank != 2 or result.rank != 2:
+        return False
+    if not 1 < result.shape[1] <= MOST_VECTORS_BY_ROWS < result.shape[0]:
+        return False
+    kept = {key: op.attributes[key] for key in op.attributes}
+    if "algorithm" in kept:
+        return False
+    with op.location, ir.InsertionPoint(op):
+        if "precision_config" in kept:
+            kept["precision_config"] = ir.ArrayAttr.get(
+                list(ir.ArrayAttr(kept["precision_config"]))[::-1]
+            )
+        kept["dot_dimension_numbers"] = DotDimensionNumbers.get(
+            [], [],
+            list(numbers.rhs_contracting_dimensions), list(numbers.lhs_contracting_dimensions),
+        )  # fmt: skip
+        shape = [result.shape[1], result.shape[0]]
+        operands = [op.operands[1], op.operands[0]]
+        new = create("hlo.dot_general", operands, shape, result.element_type, kept)
+        if matrix_vector_of(node_of(new, {v: tensor_of(v) for v in operands})) is None:
+            new.erase()
+            return False
+        op.results[0].replace_all_uses_with(transposed(new.results[0], [1, 0]))
+    op.erase()
+    return True
+
+
+def _merge(op: ir.Operation) -> ir.Operation:
+    """The dot with runs of dimensions merged; the same one if there are none."""
     numbers = _numbers(op)
     batch = [list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)]
     summed = [list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)]
@@ -151,7 +188,7 @@ def _merge(op: ir.Operation) -> bool:
         for side, dims in zip(runs, summed, strict=True):
             side.append(dims)
     if not any(runs):
-        return False
+        return op
     result = ir.RankedTensorType(op.results[0].type)
     sides = [_Side.of(shape, side) for shape, side in zip(shapes, runs, strict=True)]
     shape = [shapes[0][d] for d in batch[0]]
@@ -170,12 +207,13 @@ def _merge(op: ir.Operation) -> bool:
             sides[0].dims(summed[0]),
             sides[1].dims(summed[1]),
         )
-        new = create("hlo.dot_general", operands, shape, result.element_type, kept).results[0]
+        new = create("hlo.dot_general", operands, shape, result.element_type, kept)
+        value = new.results[0]
         if list(result.shape) != shape:
-            new = reshaped(new, result.shape)
-    op.results[0].replace_all_uses_with(new)
+            value = reshaped(value, result.shape)
+    op.results[0].replace_all_uses_with(value)
     op.erase()
-    return True
+    return new
 
 
 def _runs(dims: Sequence[int]) -> list[list[int]]:

@@ -57,6 +57,40 @@ def dot_of_transpose(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     )
 
 
+@TABLE.rule("transpose")
+def transpose_of_dot(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """A transpose that exchanges the free dimensions of both operands is the dot of the operands
+    exchanged.
+
+    Needs the dot to have no other use, and no algorithm, which names its operands.
+    """
+    dot = s.producer(op.operands[0], "hlo.dot_general")
+    if dot is None or not s.has_one_use(dot.results[0]) or "algorithm" in dot.attributes:
+        return None
+    numbers = ir.attributes.DotDimensionNumbers(dot.attributes["dot_dimension_numbers"])
+    batching = [list(getattr(numbers, f"{side}_batching_dimensions")) for side in _SIDES]
+    contracting = [list(getattr(numbers, f"{side}_contracting_dimensions")) for side in _SIDES]
+    batch = len(batching[0])
+    middle = len(shape_of(dot.operands[0])) - len(contracting[0])
+    rank = len(shape_of(dot.results[0]))
+    wanted = [*range(batch), *range(middle, rank), *range(batch, middle)]
+    if list(ir.attributes.ints(op, "permutation")) != wanted:
+        return None
+    kept = {n: a for n, a in dot.attributes.items() if n != "dot_dimension_numbers"}
+    if "precision_config" in kept:
+        kept["precision_config"] = ir.ArrayAttr.get(
+            list(ir.ArrayAttr(kept["precision_config"]))[::-1], context=op.context
+        )
+    return s.builder.dot_general(
+        dot.operands[1],
+        dot.operands[0],
+        batching=(batching[1], batching[0]),
+        contracting=(contracting[1], contracting[0]),
+        element=element_of(op.results[0]),
+        attributes=kept,
+    )
+
+
 @TABLE.rule("dot_general")
 def dot_of_merged_batch(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     """A dot over matrices that reshapes put into one dimension keeps their dimensions apart, and

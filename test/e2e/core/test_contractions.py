@@ -151,6 +151,15 @@ def test_epilogues(kind: str) -> None:
     p.check(ulps=16)
 
 
+@pytest.mark.parametrize("kind", ["f32", "bf16"])
+def test_few_columns(kind: str) -> None:
+    p = Program()
+    for n in (2, 10, 13):
+        product = dot(p, p.sample((50, 70), kind), p.sample((n, 70), kind), ([1], [1]))
+        p.result(p.op("add", [product, p.sample((50, n), kind)], (50, n)))
+    p.check(ulps=8)
+
+
 def test_dot_of_a_computed_operand() -> None:
     p = Program()
     a, b = p.sample((6, 20), "f32"), p.sample((20, 17), "f32")

@@ -23,3 +23,15 @@ func.func @columns_around(%w: tensor<5x7xf32>, %x: tensor<2x5x4x3xf32>) -> tenso
   %0 = "hlo.dot_general"(%w, %x) {dot_dimension_numbers = #hlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [1]>} : (tensor<5x7xf32>, tensor<2x5x4x3xf32>) -> tensor<7x2x4x3xf32>
   return %0 : tensor<7x2x4x3xf32>
 }
+
+// 256 rows of a matrix times 10 vectors: the vectors are the left operand, the 10 x 256 results are turned.
+// CHECK-LABEL: func.func @few_columns
+// CHECK: %[[FEW:.*]] = hlo.dot_general %arg1, %arg0, contracting_dims = [1] x [1] : {{.*}} -> tensor<10x256xf32>
+// CHECK: hlo.transpose %[[FEW]], dims = [1, 0]
+// 13 are no few: they stay.
+// CHECK: hlo.dot_general %arg0, %arg2
+func.func @few_columns(%x: tensor<256x64xf32>, %w: tensor<10x64xf32>, %v: tensor<13x64xf32>) -> (tensor<256x10xf32>, tensor<256x13xf32>) {
+  %0 = hlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<256x64xf32>, tensor<10x64xf32>) -> tensor<256x10xf32>
+  %1 = hlo.dot_general %x, %v, contracting_dims = [1] x [1] : (tensor<256x64xf32>, tensor<13x64xf32>) -> tensor<256x13xf32>
+  return %0, %1 : tensor<256x10xf32>, tensor<256x13xf32>
+}

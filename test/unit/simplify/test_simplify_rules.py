@@ -266,6 +266,14 @@ SHAPES = [
      '%s = hlo.maximum %a, %b : tensor<f32>\nhlo.return %s : tensor<f32>\n}) : (tensor<4x3xf32>, tensor<f32>) -> tensor<3xf32>', []),
     (["3x2xf32", "3x4xf32"], "2x4xf32", "%a = hlo.transpose %x0, dims = [1, 0] : (tensor<3x2xf32>) -> tensor<2x3xf32>\n"
      "%0 = hlo.dot_general %a, %x1, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>", ["dot_general"]),
+    # Free dimensions 4 of the left and 6 x 5 of the right operand change places: operands are exchanged.
+    (["2x4x8xf32", "2x6x5x8xf32"], "2x6x5x4xf32",
+     "%a = hlo.dot_general %x0, %x1, batching_dims = [0] x [0], contracting_dims = [2] x [3] : (tensor<2x4x8xf32>, tensor<2x6x5x8xf32>) -> tensor<2x4x6x5xf32>\n"
+     "%0 = hlo.transpose %a, dims = [0, 2, 3, 1] : (tensor<2x4x6x5xf32>) -> tensor<2x6x5x4xf32>", ["dot_general"]),
+    # 5 and 6 do too: the transpose stays.
+    (["2x4x8xf32", "2x6x5x8xf32"], "2x5x6x4xf32",
+     "%a = hlo.dot_general %x0, %x1, batching_dims = [0] x [0], contracting_dims = [2] x [3] : (tensor<2x4x8xf32>, tensor<2x6x5x8xf32>) -> tensor<2x4x6x5xf32>\n"
+     "%0 = hlo.transpose %a, dims = [0, 3, 2, 1] : (tensor<2x4x6x5xf32>) -> tensor<2x5x6x4xf32>", ["dot_general", "transpose"]),
     # Matrices of 2 x 3 batches, one of them transposed ahead of the merging reshape: read in place.
     (["2x5x3x4xf32", "2x3x4x2xf32"], "6x5x2xf32", "%a = hlo.transpose %x0, dims = [0, 2, 1, 3] : (tensor<2x5x3x4xf32>) -> tensor<2x3x5x4xf32>\n"
      "%b = hlo.reshape %a : (tensor<2x3x5x4xf32>) -> tensor<6x5x4xf32>\n"
