@@ -13,7 +13,7 @@ from hlo.passes.cost.kernel_cost import bytes_of
 from hlo.passes.cost.op_cost import multiply_adds
 from hlo.passes.fusion.composites import compose, wrap
 from hlo.passes.fusion.op_traits import CONTRACTIONS, FUSIBLE
-from hlo.passes.hlo_to_host.liveness import VIEWS, part_offset
+from hlo.passes.hlo_to_host.liveness import VIEWS, is_part
 from hlo.passes.hlo_to_loops.contraction_kernel import fits_register_tiles
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
 from hlo.passes.hlo_to_loops.work import WORK_PER_PIECE, work_of
@@ -158,7 +158,7 @@ def is_worth_threads(nodes: Sequence[Node]) -> bool:
 
 def may_be_member(node: Node) -> bool:
     """Whether a kernel may be computed together with others: it must write all its results."""
-    if node.name in VIEWS or node.name == "constant" or part_offset(node) is not None:
+    if node.name in VIEWS or node.name == "constant" or is_part(node):
         return False
     if node.name != "fusion":
         return node.name in FUSIBLE and _is_small(node)

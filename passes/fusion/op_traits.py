@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hlo.passes.cost.op_cost import TRANSCENDENTAL
+from hlo.passes.hlo_to_host.liveness import VIEW
 from hlo.passes.hlo_to_loops.graph import Node
 from hlo.passes.rewrite import elementwise
 
@@ -45,7 +46,7 @@ FUSIBLE = ELEMENTWISE | MOVEMENT | FOLDS | CONTRACTIONS | {"dynamic_update_slice
 
 def is_fusible(node: Node) -> bool:
     """Whether generated loops can hold the op together with others."""
-    return node.name in FUSIBLE
+    return node.name in FUSIBLE and not (node.name == "dynamic_slice" and VIEW in node.attributes)
 
 
 def repeats_operand(node: Node, operand: int) -> bool:

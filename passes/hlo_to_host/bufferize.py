@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from hlo.passes.hlo_to_host.carried import BRANCHES, branch_source, carried_through
 from hlo.passes.hlo_to_host.host_text import HostText, Storage
 from hlo.passes.hlo_to_host.kernel_table import KernelTable, structural_key
-from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness, part_offset
+from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness, moving_starts, part_offset
 from hlo.passes.hlo_to_loops.emitter import splat_of
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, free_tensors
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
@@ -235,15 +235,25 @@ class Bufferizer:
             for operand, result in zip(node.operands, node.results, strict=True):
                 self._storages[result] = self.storage(operand)
             return
-        if block.live.is_view(node) and (offset := part_offset(node)) is not None:
+        if block.live.is_view(node):
             whole, result = self.storage(node.operands[0]), node.results[0]
-            self._storages[result] = self.text.part(whole, offset, result.size)
+            self._storages[result] = self.text.part(whole, self._offset(node), result.size)
             return
         structured = {"while": self._while, "if": self._if, "case": self._case}.get(node.name)
         if structured is not None:
             structured(block, node)
             return
         self._kernel(block, node)
+
+    def _offset(self, node: Node) -> int | str:
+        """Where a slice that is a view begins in its operand; an SSA `index` if that depends."""
+        if (known := part_offset(node)) is not None:
+            return known
+        text, total = self.text, ""
+        for start, largest, stride in moving_starts(node):
+            place = text.multiple(text.start_index(self.storage(start), largest), stride)
+            total = text.value(f"arith.addi {total}, {place} : index") if total else place
+        return total or 0
 
     def _kernel(self, block: Block, node: Node) -> None:
         """A kernel call: the node's region (or the node itself), emitted once for all alike."""

@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from hlo.passes.hlo_to_loops.element_types import ElementType
+from hlo.passes.hlo_to_loops.element_types import ElementType, Kind
 
 
 @dataclass(eq=False)
@@ -67,6 +67,24 @@ class HostText:
     def constant(self, value: int, kind: str = "index") -> str:
         return self.value(f"arith.constant {value} : {kind}")
 
+    def multiple(self, value: str, factor: int) -> str:
+        """An SSA `index` times a constant."""
+        if factor == 1:
+            return value
+        return self.value(f"arith.muli {value}, {self.constant(factor)} : index")
+
+    def start_index(self, storage: Storage, largest: int) -> str:
+        """An SSA `index`: the integer in a buffer of one, brought into [0, largest]."""
+        kind = storage.type.memory
+        zero, last = self.constant(0), self.constant(largest)
+        raw = self.value(f"memref.load {storage.name}[{zero}] : {storage.memref}")
+        cast = "index_castui" if storage.type.kind is Kind.UINT else "index_cast"
+        index = self.value(f"arith.{cast} {raw} : {kind} to index")
+        # An unsigned index of 64 bits that is negative now was larger than any tensor.
+        if storage.type.kind is not Kind.UINT:
+            index = self.value(f"arith.maxsi {index}, {zero} : index")
+        return self.value(f"arith.minui {index}, {last} : index")
+
     @contextmanager
     def nested(self, head: str, end: str | None = "}") -> Generator[None]:
         self.line(head)
@@ -83,10 +101,14 @@ class HostText:
         )
         return storage
 
-    def part(self, whole: Storage, offset: int, elements: int) -> Storage:
-        """A view of some elements of a buffer, from one of them on."""
-        start, count = offset * whole.type.parts, elements * whole.type.parts
-        strided = f"memref<{count}x{whole.type.memory}, strided<[1], offset: {start}>>"
+    def part(self, whole: Storage, offset: int | str, elements: int) -> Storage:
+        """A view of some elements of a buffer, from one of them on, known or an SSA `index`."""
+        count = elements * whole.type.parts
+        if isinstance(offset, str):
+            start, known = self.multiple(offset, whole.type.parts), "?"
+        else:
+            start = known = str(offset * whole.type.parts)
+        strided = f"memref<{count}x{whole.type.memory}, strided<[1], offset: {known}>>"
         name = self.value(
             f"memref.subview {whole.name}[{start}] [{count}] [1] : {whole.memref} to {strided}"
         )

@@ -11,25 +11,43 @@ from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured
 # Ops whose result is the storage of their operand under another shape.
 VIEWS = frozenset({"reshape", "optimization_barrier"})
 PART_ALIGNMENT = 16  # bytes: what kernels may expect of where a buffer begins
+VIEW = "hlo.view"  # on a dynamic_slice that is a part of its operand: see mark-views
 # Ops that write over an operand, or that want it in storage of its own.
 _OWNING = frozenset({"while", "dynamic_update_slice", "scatter", "select_and_scatter"})
 
 
 def part_offset(node: Node) -> int | None:
     """Where in its operand, in elements, a slice's result lies as it is; None if it does not."""
-    if node.name != "slice":
+    if node.name != "slice" or not lies_together(node):
         return None
-    operand, result = node.operands[0], node.results[0]
-    if result.size == 0:
-        return None
+    operand = node.operands[0]
     starts, strides = node.attributes["start_indices"], node.attributes["strides"]
-    inner = max((d for d in range(operand.rank) if result.shape[d] != operand.shape[d]), default=0)
-    if strides[inner] != 1 and result.shape[inner] != 1 if operand.rank else False:
-        return None
-    if math.prod(result.shape[:inner]) != 1:
+    if any(s != 1 and n > 1 for s, n in zip(strides, node.results[0].shape, strict=True)):
         return None
     offset = sum(a * b for a, b in zip(starts, suffix_products(operand.shape), strict=True))
     return None if offset * operand.type.memory_bytes % PART_ALIGNMENT else offset
+
+
+def lies_together(node: Node) -> bool:
+    """Whether the elements of a slice without strides are neighbours in its operand."""
+    operand, result = node.operands[0].shape, node.results[0].shape
+    cut = [d for d in range(len(operand)) if result[d] != operand[d]]
+    return 0 not in result and math.prod(result[: max(cut, default=0)]) == 1
+
+
+def moving_starts(node: Node) -> list[tuple[Tensor, int, int]]:
+    """(start index, largest start, elements apart) along each dimension a dynamic_slice cuts."""
+    operand, *starts = node.operands
+    strides = suffix_products(operand.shape)
+    dims = zip(starts, operand.shape, node.results[0].shape, strides, strict=True)
+    return [(start, whole - part, s) for start, whole, part, s in dims if whole != part]
+
+
+def is_part(node: Node) -> bool:
+    """Whether an op's result is a part of its operand as it lies in memory."""
+    return (
+        VIEW in node.attributes if node.name == "dynamic_slice" else part_offset(node) is not None
+    )
 
 
 class BlockLiveness:
@@ -48,7 +66,7 @@ class BlockLiveness:
                     self._root[result] = self.root(operand)
         own = {self.root(t) for t in (*results, *_wanted_whole(nodes))}
         for at, node in enumerate(nodes):
-            if node.results and node.results[0] not in own and part_offset(node) is not None:
+            if node.results and node.results[0] not in own and is_part(node):
                 self._whole[node.results[0]] = node.operands[0]
             for operand in captured(node):
                 self._read(operand, at)

@@ -42,6 +42,7 @@ class _Writer:
     constants: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
     entry: list[str] = field(default_factory=list[str])
     parameters: list[str] = field(default_factory=list[str])  # pointers of the arguments of @main
+    moving: set[str] = field(default_factory=set[str])  # pointers that are made where they are used
     timed: bool = False
     steps: int = 0  # calls and copies so far
 
@@ -205,12 +206,21 @@ def _alloc(w: _Writer, op: ir.Operation, _: Functions) -> None:
 def _part(w: _Writer, op: ir.Operation, _: Functions) -> None:
     (start,) = ir.attributes.ints(op, "static_offsets")
     kind = ir.MemRefType(op.operands[0].type)
-    at = w.constant(start * byte_size(kind) // kind.shape[0], "i64")
-    name = w.fresh()
-    w.entry.append(
-        f"    {name} = llvm.getelementptr {w.names[op.operands[0]]}[{at}] : "
-        "(!llvm.ptr, i64) -> !llvm.ptr, i8"
-    )
+    item = byte_size(kind) // kind.shape[0]
+    base = w.names[op.operands[0]]
+    if len(op.operands) > 1:
+        place = w.value(f"arith.index_cast {w.names[op.operands[1]]} : index to i64")
+        at = w.value(f"llvm.mul {place}, {w.constant(item, 'i64')} : i64")
+        name = w.value(f"llvm.getelementptr {base}[{at}] : (!llvm.ptr, i64) -> !llvm.ptr, i8")
+    elif base in w.moving:
+        at = w.constant(start * item, "i64")
+        name = w.value(f"llvm.getelementptr {base}[{at}] : (!llvm.ptr, i64) -> !llvm.ptr, i8")
+    else:
+        at, name = w.constant(start * item, "i64"), w.fresh()
+        text = f"{name} = llvm.getelementptr {base}[{at}] : (!llvm.ptr, i64) -> !llvm.ptr, i8"
+        w.entry.append(f"    {text}")
+    if len(op.operands) > 1 or base in w.moving:
+        w.moving.add(name)
     w.names[op.results[0]] = name
 
 
@@ -248,7 +258,12 @@ def _compare(w: _Writer, op: ir.Operation, _: Functions) -> None:
 
 def _index_cast(w: _Writer, op: ir.Operation, _: Functions) -> None:
     kinds = f"{op.operands[0].type} to {op.results[0].type}"
-    w.names[op.results[0]] = w.value(f"arith.index_cast {w.names[op.operands[0]]} : {kinds}")
+    w.names[op.results[0]] = w.value(f"{op.name} {w.names[op.operands[0]]} : {kinds}")
+
+
+def _index_arithmetic(w: _Writer, op: ir.Operation, _: Functions) -> None:
+    left, right = (w.names[v] for v in op.operands)
+    w.names[op.results[0]] = w.value(f"{op.name} {left}, {right} : {op.operands[0].type}")
 
 
 def _call(w: _Writer, op: ir.Operation, functions: Functions) -> None:
@@ -340,6 +355,8 @@ _HANDLERS: dict[str, Handler] = {
     "arith.constant": _constant,
     "arith.cmpi": _compare,
     "arith.index_cast": _index_cast,
+    "arith.index_castui": _index_cast,
+    **{f"arith.{name}": _index_arithmetic for name in ("addi", "muli", "maxsi", "minui")},
     "func.call": _timed(_call),
     "scf.while": _while,
     "scf.if": _if,

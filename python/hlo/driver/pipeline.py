@@ -21,6 +21,7 @@ from hlo.passes.kernel_forms.split_moments import SplitMoments
 from hlo.passes.kernel_forms.split_reductions import SplitReductions
 from hlo.passes.layouts.assign_layouts import AssignLayouts
 from hlo.passes.layouts.materialize_layouts import MaterializeLayouts
+from hlo.passes.memory.mark_views import MarkViews
 from hlo.passes.memory.recompute_results import RecomputeResults
 from hlo.passes.memory.schedule import Schedule
 from hlo.passes.memory.unroll_rotations import UnrollRotations
@@ -51,6 +52,7 @@ def fusion_passes(composites: bool = True, fast: bool = False) -> tuple[Pipeline
         SplitDots(),  # sums of partial dots fuse with what follows
         *((SplitMoments(),) if composites else ()),  # a variance in one pass over its input
         SplitReductions(),  # ahead of fusion, so that both halves take in what is around them
+        *((MarkViews(),) if composites else ()),  # what kernels read in memory stays there
         SinkBroadcasts(),  # into loops, whose kernels then read what is smaller
         Fuse(gpu=not composites),
         RecomputeResults(),  # of what kernels store, what costs no more to make again than to read

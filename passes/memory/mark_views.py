@@ -1,0 +1,68 @@
+"""mark-views: dynamic slices that kernels read from memory are parts of their operands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hlo import ir
+from hlo.passes.base import Pass
+from hlo.passes.hlo_to_host.liveness import (
+    PART_ALIGNMENT,
+    VIEW,
+    VIEWS,
+    lies_together,
+    moving_starts,
+)
+from hlo.passes.hlo_to_loops.graph import Node, Region, reading, users
+from hlo.passes.rewrite.walk import body_of, functions
+
+READ_MEMORY = frozenset({"dot_general", "convolution", "custom_call", "fft"})
+
+
+@dataclass(frozen=True)
+class MarkViews(Pass):
+    """Marks each `dynamic_slice` that a dot, convolution or library call reads, if its elements lie
+    together in its operand and begin at a multiple of 16 bytes wherever it starts.
+
+    The host program computes the address; a layer of stacked weights is not copied in each
+    iteration of a loop over layers. Elsewhere a slice fuses with what reads it.
+
+    Requires: the core op set, static shapes; a target whose host program can compute addresses.
+
+        %s = hlo.dynamic_slice %w, %i, %zero, %zero : tensor<1x64x48xf32>      {hlo.view}
+        %m = hlo.reshape %s : tensor<64x48xf32>                           ==>
+        %0 = hlo.dot_general %x, %m ...
+    """
+
+    def run(self, module: ir.Module) -> bool:
+        changed = False
+        for function in functions(module).values():
+            with reading(body_of(function)) as region:
+                for node in _slices(region):
+                    with node.source.context:
+                        node.source.attributes[VIEW] = ir.UnitAttr.get()
+                    changed = True
+        return changed
+
+
+def _slices(region: Region) -> Iterator[Node]:
+    readers = users(region.nodes)
+    for node in region.nodes:
+        for inner in node.regions if node.name in ("while", "if", "case") else ():
+            yield from _slices(inner)
+        if node.name != "dynamic_slice" or not lies_together(node) or VIEW in node.attributes:
+            continue
+        item = node.operands[0].type.memory_bytes
+        aligned = all(apart * item % PART_ALIGNMENT == 0 for _, _, apart in moving_starts(node))
+        if aligned and any(reader.name in READ_MEMORY for reader in _readers(node, readers)):
+            yield node
+
+
+def _readers(node: Node, readers: dict[object, list[Node]]) -> Iterator[Node]:
+    """What reads a result, as it is or under another shape."""
+    for result in node.results:
+        for reader in readers.get(result, ()):
+            yield reader
+            if reader.name in VIEWS:
+                yield from _readers(reader, readers)
