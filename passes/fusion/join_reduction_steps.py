@@ -19,15 +19,15 @@ _UNTOUCHED = frozenset({"hlo.dot_general", "hlo.convolution", "hlo.dynamic_updat
 
 @dataclass(frozen=True)
 class JoinReductionSteps(Pass):
-    """Makes the two kernels of a split reduction one `hlo.fusion` of kind `steps`.
+    """Makes the kernels of a split reduction, or of several, one `hlo.fusion` of kind `steps`.
 
     Its members are fusions. Those that read what other members make run when all others are done,
     on one thread, in order: results do not depend on the number of threads. Partial results stay
     in the kernel's scratch.
 
     Requires: `split-reductions` marked the partial reductions; `fuse` ran.
-    Guarantees: only kernels whose every result one small kernel reads are joined with it, and none
-    that would have to wait for it while what they read takes up memory.
+    Guarantees: only kernels whose every result small kernels alone read are joined with them, and
+    none that would have to wait for them while what they read takes up memory.
 
         %p = hlo.fusion(%x) kind "reduce" {...}           %0 = hlo.fusion(%x) kind "steps" {
         %0 = hlo.fusion(%p) kind "reduce" {...}     ==>     %p = hlo.fusion ...
@@ -60,22 +60,30 @@ class JoinReductionSteps(Pass):
 
     def _join(self, op: ir.Operation, position: dict[ir.Value, int]) -> bool:
         uses = [use.owner.operation for result in op.results for use in result.uses]
-        readers = {use.results[0]: use for use in uses if len(use.results)}
-        if len(readers) != 1 or not all(len(use.results) for use in uses):
+        found = {use.results[0]: use for use in uses if len(use.results)}
+        if not found or not all(len(use.results) for use in uses):
             return False
-        (reader,) = readers.values()
-        if reader.block != op.block or not self._is_small_step(reader):
+        readers = [found[key] for key in sorted(found, key=lambda v: position.get(v, -1))]
+        if not all(r.block == op.block and self._is_small_step(r) for r in readers):
             return False
-        made_at = {_key(value): position.get(_key(value), -1) for value in reader.operands}
+        made_at = {
+            _key(value): position.get(_key(value), -1)
+            for reader in readers
+            for value in reader.operands
+            if _key(value) not in found
+        }
         latest = max(made_at, key=made_at.__getitem__)
+        if len(readers) > 1 and made_at[latest] > position.get(readers[0].results[0], -1):
+            return False  # what one of them reads may come of another
         at = max(made_at[latest], position[op.results[0]])
         if at > position[op.results[0]] and not all(
             _lives_until(value, at, position) for value in op.operands
         ):
             return False
         if made_at[latest] >= 0:
-            reader.move_after(latest.owner.operation)
-        members = [m if m.name == "hlo.fusion" else wrap(m) for m in (op, reader)]
+            for reader in reversed(readers):
+                reader.move_after(latest.owner.operation)
+        members = [m if m.name == "hlo.fusion" else wrap(m) for m in (op, *readers)]
         reason = "partial results of a reduction are reduced when all are there"
         fused = compose(members, KIND, reason)
         position[fused.results[0]] = at

@@ -12,6 +12,7 @@ from hlo.driver.memory_report import copies_of
 from hlo.driver.program_analysis import AnalysedProgram
 from hlo.driver.source_lines import at_source, source_line
 from hlo.passes.cost.kernel_cost import floor_bytes
+from hlo.passes.fusion.launches import launch_edges, name_of
 from hlo.passes.layouts.choose import LayoutDecision
 
 
@@ -30,6 +31,32 @@ class EdgeReport:
     consumer_location: str
     fused: bool
     reason: str
+
+
+@dataclass(frozen=True)
+class LaunchReport:
+    """Two kernels that share a launch, or of which one reads the other in a launch of its own.
+
+    Attributes as of `EdgeReport`; producer and consumer are names of kernels.
+    """
+
+    producer: str
+    producer_location: str
+    consumer: str
+    consumer_location: str
+    joined: bool
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The decision as plain data."""
+        return {
+            "producer": self.producer,
+            "producer_source": source_line(self.producer_location),
+            "consumer": self.consumer,
+            "consumer_source": source_line(self.consumer_location),
+            "joined": self.joined,
+            "reason": self.reason,
+        }
 
 
 @dataclass(frozen=True)
@@ -62,6 +89,7 @@ class FusionReport:
     cost: CostAnalysis
     traffic: Traffic
     layouts: tuple[LayoutDecision, ...] = ()
+    launches: tuple[LaunchReport, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data; docs/fusion.md has the schema."""
@@ -97,6 +125,7 @@ class FusionReport:
                 }
                 for layout in self.layouts
             ],
+            "launches": [launch.to_dict() for launch in self.launches],
         }
 
     def to_json(self) -> str:
@@ -104,10 +133,9 @@ class FusionReport:
         return json.dumps(self.to_dict(), indent=2)
 
     def as_text(self) -> str:
-        """The report for people: the layouts, the edges, the kernels, the traffic."""
-        return (
-            f"{self._layouts_text()}{self._edges_text()}{self.cost.as_text()}{self._traffic_text()}"
-        )
+        """The report for people: layouts, edges, launches, kernels, traffic."""
+        decisions = f"{self._layouts_text()}{self._edges_text()}{self._launches_text()}"
+        return f"{decisions}{self.cost.as_text()}{self._traffic_text()}"
 
     def __str__(self) -> str:
         return self.as_text()
@@ -134,6 +162,20 @@ class FusionReport:
             lines.append(
                 f"  {at_source(edge.producer, edge.producer_location)} -> "
                 f"{at_source(edge.consumer, edge.consumer_location)}: {verdict} {edge.reason}"
+            )
+        return "\n".join(lines) + "\n"
+
+    def _launches_text(self) -> str:
+        if not self.launches:
+            return ""
+        joined = sum(launch.joined for launch in self.launches)
+        apart = len(self.launches) - joined
+        lines = [f"joined in one launch: {joined}, not joined: {apart}"]
+        for launch in self.launches:
+            verdict = "joined because" if launch.joined else "not joined because"
+            lines.append(
+                f"  {at_source(launch.producer, launch.producer_location)} -> "
+                f"{at_source(launch.consumer, launch.consumer_location)}: {verdict} {launch.reason}"
             )
         return "\n".join(lines) + "\n"
 
@@ -171,4 +213,15 @@ def explain(program: AnalysedProgram) -> FusionReport:
             floor=floor_bytes(unfused),
         ),
         layouts=program.layouts,
+        launches=tuple(
+            LaunchReport(
+                name_of(edge.producer),
+                edge.producer.location,
+                name_of(edge.consumer),
+                edge.consumer.location,
+                edge.joined,
+                edge.reason,
+            )
+            for edge in launch_edges(program.fused_entry)
+        ),
     )

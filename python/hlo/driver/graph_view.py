@@ -14,7 +14,9 @@ from hlo.driver.program_analysis import AnalysedProgram
 from hlo.driver.program_text import name_of
 from hlo.driver.source_lines import short_source_line, source_line
 from hlo.passes.cost.kernel_cost import TRIP_COUNT, bytes_of, cost_of
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured
+from hlo.passes.fusion.composites import REASON
+from hlo.passes.fusion.launches import name_of as kernel_name
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, is_composite
 
 LINE = 15.0  # height of a line of text
 LETTER = 6.7  # width of a letter at 12 px, roughly
@@ -29,6 +31,8 @@ _COLOURS = {
     "reduce": "#ffe0b8",
     "row": "#ffd0c4",
     "op": "#d6efcf",
+    "steps": "#f7e6a8",
+    "horizontal": "#c9ece6",
     "control": "#e3d5f5",
 }
 _STYLE = """\
@@ -175,7 +179,13 @@ def _vertex(node: Node) -> _Vertex:
         f"{cost.flops} flops, {cost.transcendentals} transcendentals"
     )
     kind = cost.kind if cost.kind in _COLOURS else "loop"
-    return _Vertex([cost.name, types, *_some(where)], kind, title)
+    lines = [cost.name, types, *_some(where)]
+    if node.name == "fusion" and is_composite(node.regions[0]):
+        members = node.regions[0].nodes
+        names = "".join(f"\n  {kernel_name(m)} {short_source_line(m.location)}" for m in members)
+        title += f"\njoined because {node.attributes[REASON]}:{names}"
+        lines.append(f"{len(members)} kernels in one launch")
+    return _Vertex(lines, kind, title)
 
 
 def _inside(node: Node) -> list[Node]:
