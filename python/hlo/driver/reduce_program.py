@@ -26,10 +26,16 @@ from hlo.reference.evaluate import evaluate
 
 @dataclass(frozen=True)
 class Candidate:
-    """A program, as text, and its arguments."""
+    """A program, as text, and its arguments.
+
+    Attributes:
+        returned: which results of the original it returns, by position; or the number of the
+            operation of the original entry whose results it returns in their place.
+    """
 
     text: str
     arguments: tuple[np.ndarray, ...]
+    returned: frozenset[int] | int
 
     @property
     def operations(self) -> int:
@@ -119,7 +125,8 @@ class _Search:
             if name in function.attributes:
                 del function.attributes[name]
         update_function_type(function, (), ())
-        return Candidate(str(module), tuple(arguments))
+        kept = returned if isinstance(returned, int) else frozenset(returned)
+        return Candidate(str(module), tuple(arguments), kept)
 
     def _with_arguments(self, block: ir.Block, cut: set[int]) -> list[np.ndarray]:
         """Puts new arguments in place of the results of operations."""

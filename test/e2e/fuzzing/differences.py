@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 import hlo
 from fuzzing.programs import Array, Grower, Program, Value
+from hlo import ir
+from hlo.driver.reduce_program import Candidate, reduce_program
+from hlo.driver.source_lines import source_line
 from hlo.importers import load_program
+from hlo.passes.hlo_to_host.program import entry_of
+from hlo.passes.rewrite.walk import body_of
 from hlo.reference.evaluate import evaluate
 
 RELATIVE = {
@@ -18,18 +22,21 @@ RELATIVE = {
 }  # fmt: skip
 
 
-def difference(program: Program) -> str:
-    """What differs between the reference, the optimised and the unoptimised program; or ''."""
-    arguments = list(program.arguments.values())
+def difference(text: str, arguments: Sequence[Array], values: Sequence[Value]) -> str:
+    """What differs between the reference, the optimised and the unoptimised program; or ''.
+
+    Args:
+        values: what the program returns: how near each result must be.
+    """
     with np.errstate(all="ignore"):
-        expected = evaluate(load_program(program.text), arguments)
+        expected = evaluate(load_program(text), list(arguments))
     for optimize in (False, True):
         name = "optimised" if optimize else "unoptimised"
         try:
-            found = hlo.compile(program.text, optimize=optimize)(*arguments)
+            found = hlo.compile(text, optimize=optimize)(*arguments)
         except Exception as error:
             return f"{name}: {type(error).__name__}: {error}"[:600]
-        for value, result, right in zip(program.results, found, expected, strict=True):
+        for value, result, right in zip(values, found, expected, strict=True):
             wrong = mismatches(value, result, np.asarray(right))
             if wrong:
                 return f"{name}: {value.name}: {wrong}"
@@ -57,44 +64,29 @@ def mismatches(value: Value, found: Array, expected: Array) -> str:
     return f"{int(np.sum(~same))} of {same.size} differ, at {at} found {pair[0]}, not {pair[1]}"
 
 
-def reduced(program: Program) -> Program:
-    """The smallest program found that still differs: one result, and as few steps as do it."""
-    for value in program.results:
-        alone = _pruned(program, [value])
-        if difference(alone):
-            program = alone
-            break
-    for step in list(program.steps):
-        if step not in program.steps:
-            continue
-        shorter = _cut(program, step.results)
-        if shorter is not None and difference(shorter):
-            program = shorter
-    return program
+def reduced(program: Program) -> Candidate:
+    """The smallest program found that still differs."""
+    module = load_program(program.text)
+    ops = [op.operation for op in body_of(entry_of(module)).operations]
+    # A step is a line of the text, behind that of the signature.
+    steps = [program.steps[line_of(op) - 2] for op in ops[:-1]]
+
+    def differs(candidate: Candidate) -> bool:
+        returned = candidate.returned
+        if isinstance(returned, int):
+            values = steps[returned].results
+            if [v.type for v in values] != [str(r.type) for r in ops[returned].results]:
+                return False  # another op of the same line
+        else:
+            values = tuple(v for i, v in enumerate(program.results) if i in returned)
+        return bool(difference(candidate.text, candidate.arguments, values))
+
+    return reduce_program(module, list(program.arguments.values()), differs)
 
 
-def _pruned(program: Program, results: Sequence[Value]) -> Program:
-    """The steps and arguments that the results need."""
-    needed, steps = {r.name for r in results}, []
-    for step in reversed(program.steps):
-        if any(r.name in needed for r in step.results):
-            needed |= step.operands
-            steps.append(step)
-    arguments = {v: a for v, a in program.arguments.items() if v.name in needed}
-    return Program(arguments, steps[::-1], list(results))
-
-
-def _cut(program: Program, values: Sequence[Value]) -> Program | None:
-    """The program with values as arguments, which the reference computes, instead of steps."""
-    if any(value in program.results for value in values):
-        return None
-    upstream = Program(program.arguments, program.steps, list(values))
-    computed: list[Any] = list(
-        evaluate(load_program(upstream.text), list(program.arguments.values()))
-    )
-    steps = [step for step in program.steps if step.results != tuple(values)]
-    arguments = {**program.arguments, **dict(zip(values, map(np.asarray, computed), strict=True))}
-    return _pruned(Program(arguments, steps, program.results), program.results)
+def line_of(op: ir.Operation) -> int:
+    """The line of the program's text that an op was read from."""
+    return int(source_line(str(op.location)).rpartition(":")[2])
 
 
 def check_seeds(seeds: Sequence[int], steps: int) -> list[str]:
@@ -109,8 +101,10 @@ def check_programs(programs: Sequence[Program]) -> list[str]:
     """Reports of the programs that differ, cut down."""
     reports = []
     for program in programs:
-        if program.steps and difference(program):
+        arguments = list(program.arguments.values())
+        wrong = program.steps and difference(program.text, arguments, program.results)
+        if wrong:
             small = reduced(program)
-            values = "\n".join(f"{v.name} = {a!r}" for v, a in small.arguments.items())
-            reports.append(f"{difference(small)}\n{small.text}{values}")
+            values = "\n".join(f"argument {i} = {a!r}" for i, a in enumerate(small.arguments))
+            reports.append(f"{wrong}\n{small.text}{values}")
     return reports
