@@ -120,7 +120,7 @@ class _Product(PanelPacking):
         return b.op(f"arith.minsi {left}, {b.index(most)} : index")
 
     def _part(self, part: Part) -> None:
-        """A part of the depth: packs the right operand and runs over tiles.
+        """A part of the depth: packs operands and runs over tiles.
 
         A right operand in rows is packed as the first row of tiles reads it: the stores take place
         while products are added.
@@ -131,22 +131,15 @@ class _Product(PanelPacking):
         self.sum_rows(part)
         if self.right_is_turned:
             self.pack_turned_right(part)
-        else:
-            uneven = s.last_rows != s.rows and (s.all_tiles - 1) % s.tiles == 0
-            self.at_last(
-                self.first_tile, s.all_tiles, uneven,
-                lambda cut: self._tiles(ZERO, s.last_rows if cut else s.rows, part, packs=True),
-            )  # fmt: skip
-        first = b.index(0 if self.right_is_turned else 1)
-        with b.loop(first, self.tile_count, b.index(1)) as loop:
+        with b.loop(b.index(0), self.tile_count, b.index(1)) as loop:
             tile = em.variable(loop.iv, s.tiles)
             self.at_last(
                 self.first_tile + tile, s.all_tiles, s.last_rows != s.rows,
                 lambda cut: self._tiles(tile, s.last_rows if cut else s.rows, part),
             )  # fmt: skip
 
-    def _tiles(self, tile: Affine, rows: int, part: Part, *, packs: bool = False) -> None:
-        """A row of tiles: those of every panel, which they pack if `packs`."""
+    def _tiles(self, tile: Affine, rows: int, part: Part) -> None:
+        """A row of tiles: those of every panel."""
         b, em, s = self.builder, self.em, self.blocking
         if self.copies_left and not self.left_is_transposed:
             self.copy_left(tile, rows, part)
@@ -154,13 +147,11 @@ class _Product(PanelPacking):
             panel = em.variable(loop.iv, s.panels)
             self.at_last(
                 self.first_panel + panel, s.all_panels, s.last_columns != s.width,
-                lambda cut: self._tile(tile, panel, rows, self.columns(cut), part, packs),
+                lambda cut: self._tile(tile, panel, rows, self.columns(cut), part),
             )  # fmt: skip
 
     # -- tiles -------------------------------------------------------------------------------------
-    def _tile(
-        self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part, packs: bool
-    ) -> None:
+    def _tile(self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part) -> None:
         s = self.blocking
         at = ZERO
         if s.depth_blocks > 1:
@@ -168,7 +159,7 @@ class _Product(PanelPacking):
         vectors = -(-columns // s.lanes)
         places = [at + (r * s.vectors + v) * s.lanes for r in range(rows) for v in range(vectors)]
         start = self._with_missing(tile, rows, self._start(places, part))
-        sums = self._multiply(tile, panel, rows, columns, part, start, packs)
+        sums = self._multiply(tile, panel, rows, columns, part, start)
         for value, place in zip(sums, places, strict=True):
             self.put(value, self.sums, place)
         if s.depth_blocks == 1:
@@ -207,9 +198,8 @@ class _Product(PanelPacking):
         return result
 
     def _multiply(
-        self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part,
-        sums: Sequence[str], packs: bool,
-    ) -> list[str]:  # fmt: skip
+        self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part, sums: Sequence[str]
+    ) -> list[str]:
         """The sums of a tile with the products of a part of the depth; fetches ahead between."""
         b, em, s = self.builder, self.em, self.blocking
         run = b.index(s.fetching_steps)
@@ -225,14 +215,24 @@ class _Product(PanelPacking):
             carried = [(value, self.vector()) for value in outer.carried]
             with b.loop(b.index(0), count, b.index(1), carried) as loop:
                 step = first + em.variable(loop.iv, s.fetching_steps)
-                vectors = range(-(-columns // s.lanes))
-                if packs:
-                    right = [self.pack_right_vector(panel, step, v, columns, part) for v in vectors]
-                else:
-                    right = [self.right_vector(panel, step, v) for v in vectors]
+                self._pack_at_first(tile, panel, step, columns, part)
+                right = [self.right_vector(panel, step, v) for v in range(-(-columns // s.lanes))]
                 loop.yielded = self._step(tile, rows, part, step, right, loop.carried)
             outer.yielded = loop.results
         return outer.results
+
+    def _pack_at_first(
+        self, tile: Affine, panel: Affine, step: Affine, columns: int, part: Part
+    ) -> None:
+        """Packs a step of a panel of a right operand in rows, in the first row of tiles."""
+        b = self.builder
+        if self.right_is_turned:
+            return
+        if self.blocking.tiles == 1:
+            self.pack_right_row(panel, step, columns, part)
+            return
+        with b.when(b.op(f"arith.cmpi eq, {self.em.index(tile)}, {b.index(0)} : index")):
+            self.pack_right_row(panel, step, columns, part)
 
     def _step(
         self, tile: Affine, rows: int, part: Part, step: Affine, right: Sequence[str],

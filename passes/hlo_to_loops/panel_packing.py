@@ -260,21 +260,17 @@ class PanelPacking:
         """Panels of a right operand whose columns are contiguous along the depth."""
         self._in_vectors(part, lambda step, count: self._pack_squares(part, step, count))
 
-    def pack_right_vector(
-        self, panel: Affine, step: Affine, vector: int, columns: int, part: Part
-    ) -> str:
-        """A vector of a panel at a step of a part, which is packed as it is loaded."""
+    def pack_right_row(self, panel: Affine, step: Affine, columns: int, part: Part) -> None:
+        """A step of a panel of a right operand in rows."""
         s = self.blocking
-        packed: list[str] = []
+        for v in range(-(-columns // s.lanes)):
 
-        def store(column: Affine) -> None:
-            value = self.factors.for_panel(self._across(1, column, part.at + step))
-            self.put(value, self.packed, self._packed_at(panel, step, vector))
-            packed.append(value)
+            def store(column: Affine, v: int = v) -> None:
+                value = self.factors.for_panel(self._across(1, column, part.at + step))
+                self.put(value, self.packed, self._packed_at(panel, step, v))
 
-        column = (self.first_panel + panel) * s.width + vector * s.lanes
-        self.lanes_from(column, s.n, min(s.lanes, columns - vector * s.lanes), store)
-        return packed[0]
+            column = (self.first_panel + panel) * s.width + v * s.lanes
+            self.lanes_from(column, s.n, min(s.lanes, columns - v * s.lanes), store)
 
     def _pack_squares(self, part: Part, step: Affine, count: int) -> None:
         """`count` steps of every vector of columns, which are contiguous along the depth."""
