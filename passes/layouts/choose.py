@@ -25,9 +25,11 @@ from hlo.passes.layouts.op_orders import (
 from hlo.passes.layouts.orders import Order, normal, row_major
 
 # Visits of an op, for each op of the block, that trying orders may take altogether.
-MOST_VISITS = 16
-# Readers of a value beyond which it is not reconsidered: each time costs a look at all of them.
+MOST_VISITS = 8
+# Readers of a value beyond which it is not reconsidered, and what others read it as not looked at.
 MOST_READERS = 32
+# Ops that an order was carried to in vain from which on it is not tried again from another of them.
+WIDE = 64
 _SWEEPS = 2
 _REACH = 6  # ops between a fold and what combines its result with the elements again
 
@@ -83,6 +85,7 @@ class BlockLayouts:
         # What ops need of their operands and cost beyond copies, until orders around them change.
         self._needs: dict[Node, list[Order | None]] = {}
         self._extras: dict[Node, int] = {}
+        self._refused: set[tuple[Tensor, Order]] = set()
 
     def run(self) -> None:
         """Tries the orders that ops ask for, in program order."""
@@ -153,10 +156,13 @@ class BlockLayouts:
 
     # ---- Trying ----
     def _try(self, node: Node, tensor: Tensor, order: Order) -> None:
+        if (tensor, order) in self._refused:
+            return
         self._before = {}
         changed = self._carry(tensor, order)
         if not changed:
             return
+        carried = [(t, self.orders[t]) for n in changed for t in n.results]
         self._settle(changed)
         moved = {t: self.orders[t] for t, was in self._before.items() if self.orders[t] != was}
         new = self._cost(changed)
@@ -165,6 +171,8 @@ class BlockLayouts:
         taken = new < old
         if taken:
             self._restore(moved)
+        elif len(changed) >= WIDE:
+            self._refused.update(carried)
         reason = (
             f"copies and transposes move {new} bytes, not {old}"
             if taken
@@ -276,7 +284,8 @@ class BlockLayouts:
         for node in around:
             tensors.update(dict.fromkeys(node.operands))
             tensors.update((t, None) for t in node.results if t in self._fixed)
-        return sum(map(self._extra, around)) + sum(map(self._copies, tensors))
+        copies = sum(self._copies(tensor, around) for tensor in tensors)
+        return sum(map(self._extra, around)) + copies
 
     def _extra(self, node: Node) -> int:
         found = self._extras.get(node)
@@ -287,13 +296,16 @@ class BlockLayouts:
             self._extras[node] = found
         return found
 
-    def _copies(self, tensor: Tensor) -> int:
-        """Bytes of the copies of a value that its readers need."""
+    def _copies(self, tensor: Tensor, around: Mapping[Node, None]) -> int:
+        """Bytes of the copies of a value that its readers need, of very many those in `around`."""
         if tensor.producer is not None and tensor.producer.name in FREE_TO_ARRANGE:
             return 0
         own = self.orders[tensor]
         needed: set[Order] = set()
-        for reader, i in self._readers.get(tensor, ()):
+        readers = self._readers.get(tensor, ())
+        if len(readers) > MOST_READERS:
+            readers = [(n, i) for n in around for i, t in enumerate(n.operands) if t is tensor]
+        for reader, i in readers:
             need = self._needs_of(reader)[i]
             if need is not None and need != own:
                 needed.add(need)
