@@ -132,16 +132,15 @@ def _dilated_dims(op: ir.Operation, attributes: Mapping[str, Any]) -> list[_Dila
     for k in (k for k in range(rank) if gaps[k] != 1):
         if strides[k] != 1 or spread[k] != 1:
             return []
-        at = [labels[name].index(str(k)) for name in ("input", "kernel", "output")]
-        size, window, results = (
-            shape_of(v)[d] for v, d in zip((*op.operands, op.results[0]), at, strict=True)
-        )
+        lhs, rhs, out = (labels[name].index(str(k)) for name in ("input", "kernel", "output"))
+        size, window = shape_of(op.operands[0])[lhs], shape_of(op.operands[1])[rhs]
+        results = shape_of(op.results[0])[out]
         each = -(-results // gaps[k])
         phases = tuple(
             _phase(p, gaps[k], padding[k][0], size, window, each, bool(turned[k]))
             for p in range(gaps[k])
         )
-        found.append(_Dilated(k, gaps[k], each, *at, phases))
+        found.append(_Dilated(k, gaps[k], each, lhs, rhs, out, phases))
     return found
 
 
