@@ -88,6 +88,45 @@ def wrap(op: ir.Operation) -> ir.Operation:
     return fused
 
 
+def empty_fusion(
+    like: ir.Operation, operands: Sequence[ir.Value], types: Sequence[ir.Type]
+) -> ir.Operation:
+    """A fusion with an empty block, with the attributes of another."""
+    attributes = dict(like.attributes.items())
+    new = ir.Operation.create(
+        "hlo.fusion", results=list(types), operands=list(operands), attributes=attributes, regions=1
+    )
+    new.regions[0].blocks.append(*[v.type for v in operands])
+    return new
+
+
+def clone_into(
+    block: ir.Block, inner: dict[ir.Value, ir.Value], kept: Sequence[int] | None = None
+) -> None:
+    """Clones a fusion's ops at the insertion point; of the returned values only `kept`.
+
+    Args:
+        inner: what stands for the values that its ops read.
+    """
+    *ops, terminator = [op.operation for op in block.operations]
+    copies: list[ir.Operation] = []
+    for op in ops:
+        copy = op.clone()
+        copies.append(copy)
+        for reader, i, value in reads_from_outside(copy):
+            reader.operands[i] = inner[value]
+        for old, new in zip(op.results, copy.results, strict=True):
+            inner[old] = new
+    values = [inner[v] for v in terminator.operands]
+    with terminator.location:
+        ir.Operation.create(
+            "hlo.return", operands=values if kept is None else [values[i] for i in kept]
+        )
+    for copy in reversed(copies):
+        if not any(list(result.uses) for result in copy.results):
+            copy.erase()
+
+
 def is_composite(op: ir.Operation) -> bool:
     """Whether a fusion's members are fusions."""
     if op.name != "hlo.fusion":

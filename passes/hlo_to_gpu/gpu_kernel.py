@@ -87,15 +87,19 @@ def stage(
             f"a kernel needs {builder.shared_bytes} bytes of shared memory; a block has "
             f"{LARGEST_STATIC_SHARED}: use smaller tiles"
         )
-    arguments = ", ".join(
-        f"{b.name}: {b.memref} {{llvm.align = {_alignment(b)} : i64}}" for b in buffers
-    )
     text = (
         "".join(f"{line}\n" for line in builder.shared_globals)
-        + f"func.func @NAME({arguments}) {{\n{builder.text()}\n  return\n}}\n"
+        + f"func.func @NAME({parameters_text(buffers)}) {{\n{builder.text()}\n  return\n}}\n"
     )
     positions = tuple(i for i, buffer in enumerate(buffers) if buffer in written)
     return Stage(text, grid, block, positions, builder.shared_bytes, resident)
+
+
+def parameters_text(buffers: Sequence[Buffer]) -> str:
+    """The parameters of a function on buffers."""
+    return ", ".join(
+        f"{b.name}: {b.memref} {{llvm.align = {_alignment(b)} : i64}}" for b in buffers
+    )
 
 
 def _alignment(buffer: Buffer) -> int:
@@ -108,11 +112,13 @@ def gpu_kernel(
     stages: Sequence[Stage], inputs: Sequence[Buffer], outputs: Sequence[Buffer],
     *, scratch: Sequence[Buffer] = (), in_place: tuple[int, ...] = (),
     updates: tuple[int, ...] | None = None, update_safe: bool = False,
+    replaces: tuple[tuple[int, int], ...] = (),
 ) -> GpuKernel:  # fmt: skip
     """A kernel of stages; without any, it does nothing and is not launched."""
     # Kernels of one text are one kernel: what is not in the code must be in the text.
     kinds = [", ".join(b.memref for b in part) for part in (inputs, outputs, scratch)]
-    head = f"// ({kinds[0]}) -> ({kinds[1]}), {kinds[2]}, {in_place}, {updates}, {update_safe}\n"
+    head = f"// ({kinds[0]}) -> ({kinds[1]}), {kinds[2]}, {in_place}, {updates}, {update_safe}, "
+    head += f"{replaces}\n"
     return GpuKernel(
         text=head + "".join(f"// {s.grid} x {s.block}, {s.resident}\n{s.text}" for s in stages),
         units=len(stages),
@@ -121,6 +127,7 @@ def gpu_kernel(
         in_place=in_place,
         updates=updates,
         update_safe=update_safe,
+        replaces=replaces,
         scratch=tuple((b.elements, b.type) for b in scratch),
         stages=tuple(stages),
     )

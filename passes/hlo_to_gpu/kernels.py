@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from hlo.diagnostics import UnsupportedError
 from hlo.passes.hlo_to_gpu.attention import emit_attention
+from hlo.passes.hlo_to_gpu.composite import emit_composite
 from hlo.passes.hlo_to_gpu.fourier import emit_fft
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
 from hlo.passes.hlo_to_gpu.host_calls import emit_host_call
@@ -17,7 +19,7 @@ from hlo.passes.hlo_to_gpu.sorting import emit_sort
 from hlo.passes.hlo_to_gpu.updates import emit_dynamic_update_slice, emit_scatter
 from hlo.passes.hlo_to_gpu.window_updates import emit_select_and_scatter
 from hlo.passes.hlo_to_loops import elemental
-from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.graph import Node, Region, is_composite
 from hlo.passes.hlo_to_loops.work import work_of
 
 BY_ROOT: dict[str, Callable[[Region, Node], GpuKernel]] = {
@@ -36,6 +38,9 @@ def emit_gpu_kernel(region: Region, *, deterministic: bool = True, tf32: bool = 
         deterministic: as of `emit_scatter`.
         tf32: whether f32 factors of dots may be rounded to tf32.
     """
+    if is_composite(region):
+        emit = partial(emit_gpu_kernel, deterministic=deterministic, tf32=tf32)
+        return replace(emit_composite(region, emit), work=work_of(region))
     root = region.results[0].producer if region.results else None
     kernel = None
     if root is not None:

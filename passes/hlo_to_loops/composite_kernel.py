@@ -10,7 +10,7 @@ members read is scratch.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hlo.passes.hlo_to_loops.element_types import ElementType
@@ -46,23 +46,17 @@ def emit_composite(region: Region, emit_kernel: EmitKernel) -> Kernel:
     kernels = _emitted(members, emit_kernel)
     inputs, outputs = argument_buffers(region)
     scratch: list[tuple[int, ElementType]] = []
-    buffers = dict(inputs)
-    for tensor, buffer in zip(region.results, outputs, strict=True):
-        buffers.setdefault(tensor, buffer)
-    for node in members:
-        for tensor in node.results:
-            if tensor not in buffers:
-                buffers[tensor] = _scratch(scratch, tensor.size, tensor.type)
+    buffers = member_buffers(region, inputs, outputs, members, scratch)
     parts: list[_Part] = []
     begin = 0
     for node, (function, kernel) in zip(members, kernels, strict=True):
         given = [buffers[t] for t in (*node.operands, *node.results)]
-        given += [_scratch(scratch, size, kind) for size, kind in kernel.scratch]
+        given += [add_scratch(scratch, size, kind) for size, kind in kernel.scratch]
         parts.append(_Part(function, kernel, begin, given))
         begin += kernel.units
     runtime = any(kernel.runtime for _, kernel in kernels)
     texts = {name: kernel.text.replace("@NAME", f"@NAME{name}") for name, kernel in kernels}
-    parameters = [*inputs.values(), *outputs, *_scratch_buffers(scratch)]
+    parameters = [*inputs.values(), *outputs, *scratch_buffers(scratch)]
     ahead = len(parallel) + len(head)
     return Kernel(
         text=_text(parameters, runtime, parts, small) + "".join(texts.values()),
@@ -74,12 +68,27 @@ def emit_composite(region: Region, emit_kernel: EmitKernel) -> Kernel:
         replaces=tuple(
             (k, i)
             for k, result in enumerate(region.results)
-            for i in _in_place(region, result, members, kernels)
+            for i in members_in_place(region, result, members, [kernel for _, kernel in kernels])
         ),
         scratch=tuple(scratch),
         runtime=runtime,
         declarations=tuple(dict.fromkeys(d for _, k in kernels for d in k.declarations)),
     )
+
+
+def member_buffers(
+    region: Region, inputs: Mapping[Tensor, Buffer], outputs: Sequence[Buffer],
+    members: Sequence[Node], scratch: list[tuple[int, ElementType]],
+) -> dict[Tensor, Buffer]:  # fmt: skip
+    """Where the operands and results of members are; what only members read becomes scratch."""
+    buffers = dict(inputs)
+    for tensor, buffer in zip(region.results, outputs, strict=True):
+        buffers.setdefault(tensor, buffer)
+    for node in members:
+        for tensor in node.results:
+            if tensor not in buffers:
+                buffers[tensor] = add_scratch(scratch, tensor.size, tensor.type)
+    return buffers
 
 
 @dataclass(frozen=True)
@@ -103,23 +112,24 @@ def _emitted(members: list[Node], emit_kernel: EmitKernel) -> list[tuple[str, Ke
     return found
 
 
-def _scratch(scratch: list[tuple[int, ElementType]], size: int, kind: ElementType) -> Buffer:
+def add_scratch(scratch: list[tuple[int, ElementType]], size: int, kind: ElementType) -> Buffer:
+    """Another buffer that the launch works in."""
     scratch.append((size, kind))
     return Buffer(f"%scratch{len(scratch) - 1}", size, kind)
 
 
-def _scratch_buffers(scratch: list[tuple[int, ElementType]]) -> list[Buffer]:
+def scratch_buffers(scratch: list[tuple[int, ElementType]]) -> list[Buffer]:
     return [Buffer(f"%scratch{i}", size, kind) for i, (size, kind) in enumerate(scratch)]
 
 
-def _in_place(
-    region: Region, result: Tensor, members: list[Node], kernels: list[tuple[str, Kernel]]
+def members_in_place(
+    region: Region, result: Tensor, members: Sequence[Node], kernels: Sequence[Kernel]
 ) -> tuple[int, ...]:
     """Inputs whose memory a result may take over: those that its member alone reads, and so."""
     producer = result.producer
-    if producer not in members:
+    if producer is None or producer not in members:
         return ()  # an input passed on
-    kernel = kernels[members.index(producer)][1]
+    kernel = kernels[members.index(producer)]
     found: list[int] = []
     for i, tensor in enumerate(region.arguments):
         readers = [node for node in members if tensor in node.operands]

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from hlo import ir
 from hlo.passes.base import Pass
+from hlo.passes.fusion.composites import clone_into, empty_fusion
 from hlo.passes.fusion.op_traits import ELEMENTWISE, EXPENSIVE
-from hlo.passes.rewrite.walk import operations_named, reads_from_outside
+from hlo.passes.rewrite.walk import operations_named
 
 KINDS = frozenset({"loop", "reduce", "row"})
 MOST_OPS = 4  # made again by each reader, and none of them dear
@@ -196,7 +197,7 @@ def _rewrite_reader(
             wanted = [results[recipe.base], *(fusion.operands[i] for i in recipe.arguments)]
         operands += [v for v in wanted if v not in operands]
     with reader.location, ir.InsertionPoint(reader):
-        new = _empty_fusion(reader, operands, [r.type for r in reader.results])
+        new = empty_fusion(reader, operands, [r.type for r in reader.results])
     block = new.regions[0].blocks[0]
     outer: dict[ir.Value, ir.Value] = dict(zip(operands, block.arguments, strict=True))
     inner: dict[ir.Value, ir.Value] = {}
@@ -207,7 +208,7 @@ def _rewrite_reader(
             inner[argument] = (
                 outer[value] if recipe is None else _made_again(fusion, value, recipe, outer)
             )
-        _clone_into(old_block, inner)
+        clone_into(old_block, inner)
     for old, fresh in zip(reader.results, new.results, strict=True):
         old.replace_all_uses_with(fresh)
     reader.erase()
@@ -235,46 +236,11 @@ def _without(fusion: ir.Operation, dropped: Sequence[int]) -> ir.Operation:
     """A fusion without some of its results, ahead of the old one."""
     kept = [i for i in range(len(fusion.results)) if i not in dropped]
     with fusion.location, ir.InsertionPoint(fusion):
-        new = _empty_fusion(fusion, list(fusion.operands), [fusion.results[i].type for i in kept])
+        new = empty_fusion(fusion, list(fusion.operands), [fusion.results[i].type for i in kept])
     block, old_block = new.regions[0].blocks[0], fusion.regions[0].blocks[0]
     inner: dict[ir.Value, ir.Value] = dict(zip(old_block.arguments, block.arguments, strict=True))
     with ir.InsertionPoint(block):
-        _clone_into(old_block, inner, kept)
+        clone_into(old_block, inner, kept)
     for i, fresh in zip(kept, new.results, strict=True):
         fusion.results[i].replace_all_uses_with(fresh)
     return new
-
-
-def _empty_fusion(
-    like: ir.Operation, operands: Sequence[ir.Value], types: Sequence[ir.Type]
-) -> ir.Operation:
-    """A fusion with an empty block, with the attributes of another."""
-    attributes = dict(like.attributes.items())
-    new = ir.Operation.create(
-        "hlo.fusion", results=list(types), operands=list(operands), attributes=attributes, regions=1
-    )
-    new.regions[0].blocks.append(*[v.type for v in operands])
-    return new
-
-
-def _clone_into(
-    block: ir.Block, inner: dict[ir.Value, ir.Value], kept: Sequence[int] | None = None
-) -> None:
-    """Clones a fusion's ops at the insertion point; of the returned values only `kept`."""
-    *ops, terminator = [op.operation for op in block.operations]
-    copies: list[ir.Operation] = []
-    for op in ops:
-        copy = op.clone()
-        copies.append(copy)
-        for reader, i, value in reads_from_outside(copy):
-            reader.operands[i] = inner[value]
-        for old, new in zip(op.results, copy.results, strict=True):
-            inner[old] = new
-    values = [inner[v] for v in terminator.operands]
-    with terminator.location:
-        ir.Operation.create(
-            "hlo.return", operands=values if kept is None else [values[i] for i in kept]
-        )
-    for copy in reversed(copies):
-        if not any(list(result.uses) for result in copy.results):
-            copy.erase()

@@ -28,7 +28,15 @@ def operations(module: ir.Module | ir.Operation) -> list[ir.Operation]:
 
 def operations_named(module: ir.Module, names: Collection[str]) -> list[ir.Operation]:
     """The ops with one of these names, outer ones first, in order."""
-    return ir.operations_named(module.operation, names)
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in names:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
 
 
 def reads_from_outside(op: ir.Operation) -> list[tuple[ir.Operation, int, ir.Value]]:

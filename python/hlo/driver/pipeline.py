@@ -8,6 +8,7 @@ from hlo.passes import legalize, simplify
 from hlo.passes.fusion.fuse import Fuse
 from hlo.passes.fusion.fuse_horizontally import FuseHorizontally
 from hlo.passes.fusion.fuse_sorts import FuseSorts
+from hlo.passes.fusion.inline_scalars import InlineScalars
 from hlo.passes.fusion.join_reduction_steps import JoinReductionSteps
 from hlo.passes.fusion.join_small_steps import JoinSmallSteps
 from hlo.passes.fusion.sink_broadcasts import SinkBroadcasts
@@ -16,7 +17,6 @@ from hlo.passes.kernel_forms.merge_updates import MergeUpdates
 from hlo.passes.kernel_forms.prepare_convolutions import PrepareConvolutions
 from hlo.passes.kernel_forms.prepare_dots import PrepareDots
 from hlo.passes.kernel_forms.prepare_sorts import PrepareSorts
-from hlo.passes.kernel_forms.split_dilated_convolutions import SplitDilatedConvolutions
 from hlo.passes.kernel_forms.split_dots import SplitDots
 from hlo.passes.kernel_forms.split_moments import SplitMoments
 from hlo.passes.kernel_forms.split_reductions import SplitReductions
@@ -44,7 +44,6 @@ def fusion_passes(composites: bool = True, fast: bool = False) -> tuple[Pipeline
         AssignLayouts(),  # first: what follows looks at which dimension is minor
         MaterializeLayouts(),
         MergeUpdates(),  # caches sliced, updated and put together again stay where they are
-        SplitDilatedConvolutions(finite=fast),
         # Transposes, and padding that kernels do not take, become ops and fuse with neighbours.
         PrepareConvolutions(explicit_padding=not composites),
         ConvolutionsToDots(),  # windows of one element: all positions are rows of a product
@@ -58,7 +57,7 @@ def fusion_passes(composites: bool = True, fast: bool = False) -> tuple[Pipeline
         SinkBroadcasts(),  # into loops, whose kernels then read what is smaller
         Fuse(gpu=not composites),
         RecomputeResults(),  # of what kernels store, what costs no more to make again than to read
-        *(joining if composites else ()),
+        *(joining if composites else (InlineScalars(), FuseHorizontally())),
         UnrollRotations(),  # of whole kernels, so that copies of a body are the same kernels
         Schedule(),  # after fusion, which decides what is in memory at all
     )

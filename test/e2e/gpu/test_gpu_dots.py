@@ -123,10 +123,11 @@ def test_tf32_is_asked_for(layout: tuple[int, int]) -> None:
     assert "mma.sync" not in check(text, numbers(text))
 
 
-def test_tf32_rounds_to_the_nearest() -> None:
+@pytest.mark.parametrize("emulator", ["ptx", "fibers"])
+def test_tf32_rounds_to_the_nearest(emulator: str) -> None:
     # 1 + 2^-11 is half way between 1 and 1 + 2^-10, and goes away from zero; less goes to 1.
     text = dot(64, 16, 64, "f32", "f32")
-    program = hlo.compile(text, target="nvptx:sm_80", tf32=True, emulate=True)
+    program = hlo.compile(text, target="nvptx:sm_80", tf32=True, emulate=True, emulator=emulator)
     ones = np.ones((16, 64), np.float32)
     for extra, expected in ((2.0**-11, 1 + 2.0**-10), (2.0**-12, 1.0), (-(2.0**-12), 1.0)):
         a = np.full((64, 16), 1 + extra, np.float32)
@@ -138,9 +139,10 @@ def test_tf32_does_not_override_a_precision() -> None:
     assert "mma.sync" not in check(text, numbers(text), tf32=True)
 
 
-def test_tf32_keeps_what_is_no_number() -> None:
+@pytest.mark.parametrize("emulator", ["ptx", "fibers"])
+def test_tf32_keeps_what_is_no_number(emulator: str) -> None:
     text = dot(64, 16, 64, "f32", "f32")
-    program = hlo.compile(text, target="nvptx:sm_80", tf32=True, emulate=True)
+    program = hlo.compile(text, target="nvptx:sm_80", tf32=True, emulate=True, emulator=emulator)
     a = np.zeros((64, 16), np.float32)
     a[0, 0], a[1, 0] = np.inf, np.frombuffer(b"\xff\xff\xff\x7f", np.float32)[0]
     found = program(a, np.ones((16, 64), np.float32))[0]

@@ -184,6 +184,24 @@ func.func @main(%x: {signal}) -> ({spectrum}, {signal}) {{
     check(text, sample((2, length)), ulps=16)
 
 
+def test_independent_kernels_are_one_launch() -> None:
+    # A row softmax's sum by warps, 5000 elements by blocks of 256, and 40 by a block of 64.
+    text = f"""
+func.func @main(%x: tensor<6x700xf32>, %y: tensor<5000xf32>, %w: tensor<40xf32>)
+    -> (tensor<6xf32>, tensor<5000xf32>, tensor<40xf32>) {{
+  %z = "hlo.constant"() {{value = dense<0.0> : tensor<f32>}} : () -> tensor<f32>
+  %0 = "hlo.reduce"(%x, %z) {reducer("add")} {{dimensions = array<i64: 1>}}
+    : (tensor<6x700xf32>, tensor<f32>) -> tensor<6xf32>
+  %1 = "hlo.negate"(%y) : (tensor<5000xf32>) -> tensor<5000xf32>
+  %2 = "hlo.abs"(%w) : (tensor<40xf32>) -> tensor<40xf32>
+  return %0, %1, %2 : tensor<6xf32>, tensor<5000xf32>, tensor<40xf32>
+}}"""
+    arguments = [sample((6, 700)), sample((5000,)), sample((40,))]
+    check(text, *arguments, ulps=4)
+    program = hlo.compile(text, target="nvptx:sm_80")
+    assert program.statistics.kernels == 2  # a row is folded by 128 threads that wait for another
+
+
 @pytest.mark.parametrize("unique", ["false", "true"])
 def test_scatters(unique: str) -> None:
     # Without unique indices rows meet: 5 updates of 3 rows; one index is outside.
@@ -236,9 +254,9 @@ func.func @main(%x: {shape}) -> {shape} {{
 def test_a_library_call_is_refused_by_name() -> None:
     text = """
 func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
-  %0:2 = "hlo.custom_call"(%x) {call_target_name = "lapack_spotrf_ffi", api_version = 4 : i32}
+  %0:2 = "hlo.custom_call"(%x) {call_target_name = "no_such_library_call", api_version = 4 : i32}
     : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<i32>)
   return %0#0 : tensor<2x2xf32>
 }"""
-    with pytest.raises(UnsupportedError, match="lapack_spotrf_ffi"):
+    with pytest.raises(UnsupportedError, match="no_such_library_call"):
         hlo.compile(text, target="nvptx:sm_80")

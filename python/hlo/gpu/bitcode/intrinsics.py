@@ -253,6 +253,18 @@ def _load_matrix(made: Definitions, intrinsic: Intrinsic, match: re.Match[str]) 
     return made.warp_operation(intrinsic, "ldmatrix", [("ptr", "%a0")], results_at=1, flags=flags)
 
 
+def _tensor_float(_: Definitions, __: Intrinsic, ___: re.Match[str]) -> str:
+    """To the nearest of tf32, ties away from zero: half a last place is added, the rest cut off."""
+    return (
+        "  %bits = bitcast float %a0 to i32\n"
+        "  %up = add i32 %bits, 4096\n"
+        "  %cut = and i32 %up, -8192\n"
+        "  %none = fcmp uno float %a0, %a0\n"
+        "  %all = select i1 %none, i32 2147483647, i32 %cut\n"
+        "  ret i32 %all"
+    )
+
+
 def _copy_async(_: Definitions, intrinsic: Intrinsic, match: re.Match[str]) -> str:
     copied = "%a2" if match[2] else match[1]
     return (
@@ -279,6 +291,7 @@ _RULES: tuple[tuple[str, Rule], ...] = (
     (r"redux\.sync\.(\w+)", _redux),
     (r"mma\.(m\d+n\d+k\d+)\.row\.col(\.satfinite)?\.([\w.]+)", _matrix_product),
     (r"ldmatrix\.sync\.aligned\.m8n8\.x[124](\.trans)?\.b16\.p[03]", _load_matrix),
+    (r"f2tf32\.rna", _tensor_float),
     (r"cp\.async\.c[ag]\.shared\.global\.(4|8|16)(\.s)?", _copy_async),
     (r"cp\.async\.commit\.group", _copy_commit),
     (r"cp\.async\.wait\.(?:group|all)", _copy_wait),
