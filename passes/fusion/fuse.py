@@ -10,6 +10,7 @@ from hlo.passes.base import Pass
 from hlo.passes.fusion.composites import is_splat
 from hlo.passes.fusion.groups import MAX_OPS, BlockFusion, Edge, Group
 from hlo.passes.fusion.op_traits import CONTRACTIONS, FOLDS
+from hlo.passes.fusion.siblings import merge_siblings
 from hlo.passes.hlo_to_host.liveness import part_offset
 from hlo.passes.hlo_to_loops.graph import Node, Region, reading, region_of
 from hlo.passes.rewrite.walk import body_of, functions, reads_from_outside, sort_by_dependence
@@ -54,7 +55,7 @@ class Fuse(Pass):
 
         def visit(region: Region) -> None:
             fusion = self._fusion_of(region)
-            fusion.run()
+            _groups_of(fusion)
             edges.extend(fusion.all_edges())
             for node in region.nodes:
                 if node.name in ("while", "if", "case"):
@@ -75,7 +76,7 @@ class Fuse(Pass):
                 for ir_region, inner in zip(node.source.regions, node.regions, strict=True):
                     changed |= self._block(ir_region.blocks[0], inner)
         fusion = self._fusion_of(region)
-        groups = [g for g in fusion.run() if _is_worth_a_kernel(g)]
+        groups = [g for g in _groups_of(fusion) if _is_worth_a_kernel(g)]
         doomed: dict[Node, None] = {}
         # Kernels with copies of ops come first: while those are as they were.
         for group in sorted(groups, key=lambda g: (g.kind is None, -len(g.more_roots))):
@@ -87,6 +88,14 @@ class Fuse(Pass):
         if any(edge.siblings for edge in fusion.edges):
             sort_by_dependence(block)  # some readers stand ahead of a kernel's last root
         return changed or bool(groups)
+
+
+def _groups_of(fusion: BlockFusion) -> list[Group]:
+    """What becomes one kernel each, in program order of the roots."""
+    found = fusion.run()
+    if not fusion.gpu:
+        found = merge_siblings(fusion, found)
+    return sorted(found, key=lambda group: fusion.position[group.root])
 
 
 def _is_worth_a_kernel(group: Group) -> bool:

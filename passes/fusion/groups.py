@@ -25,7 +25,6 @@ from hlo.passes.fusion.op_traits import (
     is_fusible,
     repeats_operand,
 )
-from hlo.passes.fusion.siblings import merge_siblings
 from hlo.passes.hlo_to_gpu.attention import check_gpu_attention
 from hlo.passes.hlo_to_loops.affine import merge_cuts
 from hlo.passes.hlo_to_loops.contraction_kernel import takes_elementwise, takes_prologue
@@ -160,8 +159,6 @@ class BlockFusion:
                 group = Group(node, set())
                 self._join(node, group)
                 found.append(group)
-        if not self.gpu:
-            found = merge_siblings(self, found)
         return sorted(found, key=lambda g: self.position[g.root])
 
     def join_siblings(self, first: Node, second: Node, reason: str) -> None:

@@ -8,17 +8,14 @@ dimensions, which then share their loop (`hlo_to_loops.joint_folds`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from hlo.passes.cost.caches import runs_stay_in_cache
 from hlo.passes.cost.kernel_cost import bytes_of
+from hlo.passes.fusion.groups import BlockFusion, Group
 from hlo.passes.fusion.op_traits import ELEMENTWISE, FREE_TO_REPEAT
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, captured
 from hlo.passes.hlo_to_loops.index_maps import ROOT
 from hlo.passes.hlo_to_loops.joint_folds import MOST_ACCUMULATORS, may_be_joint, same_loops
-
-if TYPE_CHECKING:
-    from hlo.passes.fusion.groups import BlockFusion, Group
 
 # Ops that leave a kernel's loops as they are: vectors of neighbours stay vectors of neighbours.
 _IN_ORDER = ELEMENTWISE | FREE_TO_REPEAT | {"reduce"}

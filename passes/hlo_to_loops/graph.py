@@ -103,15 +103,36 @@ def _decode_field(text: str) -> Any:
 def tensor_of(value: ir.Value) -> Tensor:
     """Shape and element type of an IR value of ranked, static tensor type."""
     kind = ir.RankedTensorType(value.type)
-    return Tensor(tuple(kind.shape), element_type(str(kind.element_type)))
+    return Tensor(tuple(kind.shape), element_type(ir.types.name_of(kind.element_type)))
 
 
-def region_of(block: ir.Block, outer: Mapping[ir.Value, Tensor] | None = None) -> Region:
-    """Reads a block; `outer` gives the tensors of values defined around it."""
+def region_of(block: ir.Block) -> Region:
+    """Reads a block, with the regions in it."""
+    return _region(block, {})
+
+
+def node_of(operation: ir.Operation, known: dict[ir.Value, Tensor]) -> Node:
+    """Reads one op whose operands are in `known`; adds there what it and its regions define."""
+    operands = tuple([known[v] for v in operation.operands])
+    node = Node(operation.name.removeprefix("hlo."), operands, operation)
+    results: list[Tensor] = []
+    for i, result in enumerate(operation.results):
+        tensor = known[result] = tensor_of(result)
+        tensor.producer, tensor.index = node, i
+        results.append(tensor)
+    node.results = tuple(results)
+    if len(operation.regions):
+        node.regions = tuple(
+            _region(r.blocks[0], known) for r in operation.regions if len(r.blocks)
+        )
+    return node
+
+
+def _region(block: ir.Block, known: dict[ir.Value, Tensor]) -> Region:
     region = Region()
-    known: dict[ir.Value, Tensor] = dict(outer or {})
     for argument in block.arguments:
-        region.arguments.append(known.setdefault(argument, tensor_of(argument)))
+        tensor = known[argument] = tensor_of(argument)
+        region.arguments.append(tensor)
     for op in block.operations:
         operation = op.operation
         if operation.name in ("hlo.return", "func.return"):
@@ -119,21 +140,6 @@ def region_of(block: ir.Block, outer: Mapping[ir.Value, Tensor] | None = None) -
             break
         region.nodes.append(node_of(operation, known))
     return region
-
-
-def node_of(operation: ir.Operation, known: dict[ir.Value, Tensor]) -> Node:
-    """Reads one op whose operands are in `known`; adds its results there."""
-    operands = tuple(known[v] for v in operation.operands)
-    node = Node(operation.name.removeprefix("hlo."), operands, operation)
-    results: list[Tensor] = []
-    for i, result in enumerate(operation.results):
-        tensor = tensor_of(result)
-        tensor.producer, tensor.index = node, i
-        known[result] = tensor
-        results.append(tensor)
-    node.results = tuple(results)
-    node.regions = tuple(region_of(r.blocks[0], known) for r in operation.regions if len(r.blocks))
-    return node
 
 
 def is_composite(region: Region) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
@@ -25,6 +26,11 @@ from hlo.passes.hlo_to_loops.loop_kernel import (
 )
 
 Update = Callable[[Affine, list[Value]], None]
+
+COLUMN_BYTES = 128  # of a window that a thread should have at the least
+COLUMN_UNITS = 4  # at the most: each goes through all indices
+ROW_UNITS = 2
+FEWEST_ROWS = 64
 
 
 def emit_dynamic_update_slice(region: Region, node: Node) -> Kernel:
@@ -81,7 +87,11 @@ def _safe(em: Emitter, buffer: Buffer, written: set[Affine], elements: int) -> b
 
 
 def emit_scatter(region: Region, node: Node) -> Kernel:
-    """Applies the updates one after another, in row-major order of the scatter indices."""
+    """Applies the updates one after another, in row-major order of the scatter indices.
+
+    The work units are columns of the windows, or rows of the result: each goes through all indices
+    and does what falls to it, so that every element is updated in order, by one thread.
+    """
     try:
         return Scatter(region, node).emit(vector=True)
     except NotVectorizableError:
@@ -107,6 +117,11 @@ class Scatter:
         hidden = {*inserted, *self.batching}
         self.shape = self.operands[0].shape
         self.window_operand_dims = [d for d in range(len(self.shape)) if d not in hidden]
+        self.units = 1
+        # SSA i64: the first index of the range of units in dimension targets[0], and how many.
+        self.rows: tuple[str, str] | None = None
+        # SSA index: where the range of units begins and ends in the last window dimension.
+        self.columns: tuple[str, str] | None = None
 
     def emit(self, *, vector: bool) -> Kernel:
         inputs, outputs = argument_buffers(self.region)
@@ -117,20 +132,49 @@ class Scatter:
         lanes = self._lanes(shape) if vector else 0
         if vector and not lanes:
             raise NotVectorizableError("the window is not contiguous in the operand")
-        b = em.b
-        with b.loop("%begin", "%end", b.index(1)):
-            if math.prod(shape):
-                self._positions(em, outputs, lanes, [shape[d] for d in scatter_dims], [])
+        if math.prod(shape):
+            self.units = self._divide(em, lanes)
+            self._positions(em, outputs, lanes, [shape[d] for d in scatter_dims], [])
         operand_at = tuple(self.region.arguments.index(t) for t in self.operands)
         read = any(em.loaded.get(inputs[t]) for t in self.operands)
         return Kernel(
             function_text(builder, list(inputs.values()), outputs),
-            1 if math.prod(shape) else 0,
+            self.units if math.prod(shape) else 0,
             tuple(buffer.memref for buffer in inputs.values()),
             tuple(buffer.memref for buffer in outputs),
             updates=operand_at,
             update_safe=not read,
         )
+
+    def _divide(self, em: Emitter, lanes: int) -> int:
+        """Sets `columns` or `rows`; the number of work units."""
+        b = em.b
+        if lanes:
+            extent = self.updates[0].shape[-1]
+            size = min(t.type.memory_bytes for t in self.operands)
+            units = min(COLUMN_UNITS, extent * size // COLUMN_BYTES)
+            if units > 1:
+                block = -(-extent // (units * lanes)) * lanes
+                low, high = (
+                    b.op(f"arith.muli {bound}, {b.index(block)} : index")
+                    for bound in ("%begin", "%end")
+                )
+                whole = b.index(extent // lanes * lanes)
+                self.columns = low, b.op(f"arith.minsi {high}, {whole} : index")
+                return -(-extent // block)
+        first = self.targets[0] if self.targets else None
+        if first is None or first in self.window_operand_dims or self.shape[first] < FEWEST_ROWS:
+            return 1
+        rows = self.shape[first]
+        block = -(-rows // ROW_UNITS)
+        low, high = (
+            b.op(f"arith.muli {bound}, {b.index(block)} : index") for bound in ("%begin", "%end")
+        )
+        high = b.op(f"arith.minsi {high}, {b.index(rows)} : index")
+        count = b.op(f"arith.subi {high}, {low} : index")
+        start, extent = (b.op(f"arith.index_cast {v} : index to i64") for v in (low, count))
+        self.rows = start, extent
+        return -(-rows // block)
 
     def _lanes(self, shape: Sequence[int]) -> int:
         """Vector lanes along the last window dimension, if it is contiguous in the operand."""
@@ -192,17 +236,35 @@ class Scatter:
         last = depth == len(self.window_dims) - 1
         step = lanes if lanes and last else 1
         whole = extent // step * step
-        with b.loop(b.index(0), b.index(whole), b.index(step)) as loop:
+        start, end = b.index(0), b.index(whole)
+        if last and self.columns is not None:
+            start, end = self.columns
+        with b.loop(start, end, b.index(step)) as loop:
             index = em.variable(loop.iv, extent)
             if step > 1:
                 with em.vector(loop.iv, lanes):
                     self._window(em, outputs, lanes, outer, starts, batch, [*inner, index])
             else:
                 self._window(em, outputs, lanes, outer, starts, batch, [*inner, index])
+        if whole == extent:
+            return
+        with ExitStack() as stack:
+            if last and self.columns is not None:
+                at_end = b.op(f"arith.cmpi eq, %end, {b.index(self.units)} : index")
+                stack.enter_context(b.when(at_end))
+            self._window_rest(em, outputs, lanes, outer, starts, batch, inner, whole, extent)
+
+    def _window_rest(
+        self, em: Emitter, outputs: list[Buffer], lanes: int, outer: list[Affine],
+        starts: dict[int, str], batch: dict[int, Affine], inner: list[Affine],
+        whole: int, extent: int,
+    ) -> None:  # fmt: skip
+        """The last, partial vector of a window's row."""
+        b = em.b
         if extent - whole == 1:
             last = [*inner, Affine((), whole)]
             self._window(em, outputs, lanes, outer, starts, batch, last)
-        elif whole < extent:
+        else:
             name = b.load(f"arith.addi {b.index(whole)}, {b.index(0)} : index")
             mask = b.op(f"vector.constant_mask [{extent - whole}] : vector<{lanes}xi1>")
             with em.vector(name, lanes, mask):
@@ -235,9 +297,11 @@ class Scatter:
                 if index != ZERO:
                     offset = b.op(f"arith.index_cast {em.index(index)} : index to i64")
                     name = b.op(f"arith.addi {name}, {offset} : i64")
-                checks.append(
-                    b.op(f"arith.cmpi ult, {name}, {b.constant(self.shape[d], 'i64')} : i64")
-                )
+                place, size = name, b.constant(self.shape[d], "i64")
+                if self.rows is not None and d == self.targets[0]:
+                    low, size = self.rows
+                    place = b.op(f"arith.subi {name}, {low} : i64")
+                checks.append(b.op(f"arith.cmpi ult, {place}, {size} : i64"))
                 at[d] = em.name_index(
                     b.op(f"arith.index_cast {name} : i64 to index"), self.shape[d]
                 )

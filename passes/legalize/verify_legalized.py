@@ -92,6 +92,6 @@ def _check_type(op: ir.Operation, kind: ir.Type) -> None:
             f"expected a static shape, found {kind}: its sizes depend on values that are known "
             "only when the program runs",
         )
-    element = str(ir.RankedTensorType(kind).element_type)
+    element = ir.types.name_of(ir.RankedTensorType(kind).element_type)
     if element.startswith("!quant") or element == "index":
         raise unsupported(op, f"elements of type {element} cannot be compiled")

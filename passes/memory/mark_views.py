@@ -14,7 +14,7 @@ from hlo.passes.hlo_to_host.liveness import (
     lies_together,
     moving_starts,
 )
-from hlo.passes.hlo_to_loops.graph import Node, Region, reading, users
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, reading, users
 from hlo.passes.rewrite.walk import body_of, functions
 
 READ_MEMORY = frozenset({"dot_general", "convolution", "custom_call", "fft"})
@@ -59,7 +59,7 @@ def _slices(region: Region) -> Iterator[Node]:
             yield node
 
 
-def _readers(node: Node, readers: dict[object, list[Node]]) -> Iterator[Node]:
+def _readers(node: Node, readers: dict[Tensor, list[Node]]) -> Iterator[Node]:
     """What reads a result, as it is or under another shape."""
     for result in node.results:
         for reader in readers.get(result, ()):

@@ -71,7 +71,7 @@ def _inside(operation: ir.Operation) -> Iterator[ir.Operation]:
 def byte_size(kind: ir.Type) -> int:
     """Bytes of a static, rank-1 memref type."""
     memref = ir.MemRefType(kind)
-    element = str(memref.element_type)
+    element = ir.types.name_of(memref.element_type)
     return memref.shape[0] * (int(element.lstrip("bif")) // 8)
 
 

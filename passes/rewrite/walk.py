@@ -28,15 +28,7 @@ def operations(module: ir.Module | ir.Operation) -> list[ir.Operation]:
 
 def operations_named(module: ir.Module, names: Collection[str]) -> list[ir.Operation]:
     """The ops with one of these names, outer ones first, in order."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in names:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return ir.operations_named(module.operation, names)
 
 
 def reads_from_outside(op: ir.Operation) -> list[tuple[ir.Operation, int, ir.Value]]:

@@ -362,12 +362,30 @@ def _cast(b: Builder, op: str, name: str, source: str, target: str) -> str:
     return b.op(f"arith.{op} {name} : {b.type_of(source)} to {b.type_of(target)}")
 
 
+# Coefficients of a polynomial whose chain of fused steps is worth cutting.
+_LONG = 9
+
+
 def polynomial(x: Real, coefficients: Sequence[float]) -> Real:
-    """sum of coefficients[i] * x**i by Horner's rule in fused steps."""
-    result = x.lift(coefficients[-1])
-    for coefficient in reversed(coefficients[:-1]):
-        result = result.fma(x, coefficient)
+    """sum of coefficients[i] * x**i in fused steps: the last two by Horner's rule, which decide the
+    rounding; those before, if there are many, by Estrin's, whose pairs do not wait for one another.
+    """
+    terms = [x.lift(c) for c in coefficients]
+    if len(terms) >= _LONG:
+        terms = [*terms[:2], _by_pairs(x, terms[2:])]
+    result = terms[-1]
+    for term in reversed(terms[:-1]):
+        result = result.fma(x, term)
     return result
+
+
+def _by_pairs(x: Real, terms: Sequence[Real]) -> Real:
+    """sum of terms[i] * x**i (Estrin, "Organization of computer systems", 1960)."""
+    while len(terms) > 2:
+        joined = [high.fma(x, low) for low, high in zip(terms[::2], terms[1::2], strict=False)]
+        terms = [*joined, *terms[len(joined) * 2 :]]
+        x = x * x
+    return terms[1].fma(x, terms[0])
 
 
 def chebyshev(x: Real, low: float, high: float, coefficients: Sequence[float]) -> Real:

@@ -17,6 +17,7 @@ from hlo.passes.kernel_forms.merge_updates import MergeUpdates
 from hlo.passes.kernel_forms.prepare_convolutions import PrepareConvolutions
 from hlo.passes.kernel_forms.prepare_dots import PrepareDots
 from hlo.passes.kernel_forms.prepare_sorts import PrepareSorts
+from hlo.passes.kernel_forms.split_dilated_convolutions import SplitDilatedConvolutions
 from hlo.passes.kernel_forms.split_dots import SplitDots
 from hlo.passes.kernel_forms.split_moments import SplitMoments
 from hlo.passes.kernel_forms.split_reductions import SplitReductions
@@ -44,6 +45,7 @@ def fusion_passes(composites: bool = True, fast: bool = False) -> tuple[Pipeline
         AssignLayouts(),  # first: what follows looks at which dimension is minor
         MaterializeLayouts(),
         MergeUpdates(),  # caches sliced, updated and put together again stay where they are
+        SplitDilatedConvolutions(finite=fast),
         # Transposes, and padding that kernels do not take, become ops and fuse with neighbours.
         PrepareConvolutions(explicit_padding=not composites),
         ConvolutionsToDots(),  # windows of one element: all positions are rows of a product

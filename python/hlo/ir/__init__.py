@@ -24,5 +24,6 @@ from hlo.ir.context import make_lowering_context as make_lowering_context
 from hlo.ir.context import shared_context as shared_context
 from hlo.ir.parsing import parse_module as parse_module
 from hlo.ir.parsing import verify as verify
+from hlo.ir.traversal import operations_named as operations_named
 
 _mlir.globals.append_dialect_search_prefix("hlo.ir.dialect_modules")

@@ -43,6 +43,23 @@ _DTYPES: dict[str, np.dtype[Any]] = {
 }
 _NAMES: dict[np.dtype[Any], str] = {dtype: name for name, dtype in _DTYPES.items()}
 
+_FLOAT_CLASSES: dict[type[ir.Type], str] = {
+    ir.F16Type: "f16",
+    ir.BF16Type: "bf16",
+    ir.F32Type: "f32",
+    ir.F64Type: "f64",
+}
+
+
+def name_of(element_type: ir.Type) -> str:
+    """An element type as the assembly writes it; MLIR's slow printer writes rare ones only."""
+    if (name := _FLOAT_CLASSES.get(type(element_type))) is not None:
+        return name
+    if isinstance(element_type, ir.IntegerType):
+        sign = "" if element_type.is_signless else "u" if element_type.is_unsigned else "s"
+        return f"{sign}i{element_type.width}"
+    return str(element_type)
+
 
 def to_dtype(element_type: ir.Type | str) -> np.dtype[Any]:
     """The NumPy dtype of an element type, given as a type or by its name in the assembly.
@@ -53,7 +70,7 @@ def to_dtype(element_type: ir.Type | str) -> np.dtype[Any]:
     Raises:
         TypeError: there is no such dtype.
     """
-    return _dtype_of_name(str(element_type))
+    return _dtype_of_name(element_type if isinstance(element_type, str) else name_of(element_type))
 
 
 @functools.lru_cache(maxsize=512)
