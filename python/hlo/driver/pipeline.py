@@ -11,6 +11,7 @@ from hlo.passes.fusion.fuse_sorts import FuseSorts
 from hlo.passes.fusion.inline_scalars import InlineScalars
 from hlo.passes.fusion.join_reduction_steps import JoinReductionSteps
 from hlo.passes.fusion.join_small_steps import JoinSmallSteps
+from hlo.passes.fusion.share_kernels import ShareKernels
 from hlo.passes.fusion.sink_broadcasts import SinkBroadcasts
 from hlo.passes.kernel_forms.convolutions_to_dots import ConvolutionsToDots
 from hlo.passes.kernel_forms.merge_updates import MergeUpdates
@@ -60,6 +61,7 @@ def fusion_passes(composites: bool = True, fast: bool = False) -> tuple[Pipeline
         Fuse(gpu=not composites),
         RecomputeResults(),  # of what kernels store, what costs no more to make again than to read
         *(joining if composites else (InlineScalars(), FuseHorizontally())),
+        *((ShareKernels(),) if composites else ()),  # once nothing else moves ops into them
         UnrollRotations(),  # of whole kernels, so that copies of a body are the same kernels
         Schedule(),  # after fusion, which decides what is in memory at all
     )
