@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hlo.diagnostics import CompileError
 from hlo.passes.hlo_to_gpu.thread_builder import ThreadBuilder
+from hlo.passes.hlo_to_gpu.vendor_products import VendorProduct
 from hlo.passes.hlo_to_loops.emitter import Buffer
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 
@@ -61,10 +62,12 @@ class GpuKernel(Kernel):
 
     Attributes:
         host: what runs on the host in place of stages.
+        product: the product of a vendor's library that may stand for the stages.
     """
 
     stages: tuple[Stage, ...] = ()
     host: HostFunction | None = None
+    product: VendorProduct | None = None
 
 
 def stage(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hlo.executable import runtime
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, HostFunction
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.library_kernels import lapack_call
@@ -11,7 +12,7 @@ from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
 def emit_host_call(region: Region, node: Node) -> GpuKernel | None:
     """A kernel that is a call of LAPACK on the host; None for other custom calls."""
     call = lapack_call(region, node)
-    if call is None:
+    if call is None or call.function not in runtime.symbols():
         return None
     inputs, outputs = argument_buffers(region)
     buffers = [*inputs.values(), *outputs]

@@ -6,17 +6,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from hlo import knobs
 from hlo.diagnostics import UnsupportedError
 from hlo.passes.hlo_to_gpu.attention import emit_attention
 from hlo.passes.hlo_to_gpu.composite import emit_composite
 from hlo.passes.hlo_to_gpu.fourier import emit_fft
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
 from hlo.passes.hlo_to_gpu.host_calls import emit_host_call
-from hlo.passes.hlo_to_gpu.matrix_tiles import emit_matrix_tiles
+from hlo.passes.hlo_to_gpu.matrix_tiles import emit_matrix_tiles, multiplier_of
 from hlo.passes.hlo_to_gpu.rows import emit_elements
 from hlo.passes.hlo_to_gpu.running import emit_running
 from hlo.passes.hlo_to_gpu.sorting import emit_sort
 from hlo.passes.hlo_to_gpu.updates import emit_dynamic_update_slice, emit_scatter
+from hlo.passes.hlo_to_gpu.vendor_products import vendor_product
 from hlo.passes.hlo_to_gpu.window_updates import emit_select_and_scatter
 from hlo.passes.hlo_to_loops import elemental
 from hlo.passes.hlo_to_loops.graph import Node, Region, is_composite
@@ -44,9 +46,21 @@ def emit_gpu_kernel(region: Region, *, deterministic: bool = True, tf32: bool = 
     root = region.results[0].producer if region.results else None
     kernel = None
     if root is not None:
-        kernel = emit_attention(region) or emit_matrix_tiles(region, tf32)
+        kernel = emit_attention(region) or _tiles(region, tf32)
         kernel = kernel or _special(region, root, deterministic)
     return replace(kernel or emit_elements(region), work=work_of(region))
+
+
+def _tiles(region: Region, tf32: bool) -> GpuKernel | None:
+    """The kernel of a product, and the one of the vendor's library that may stand for it."""
+    tiles = emit_matrix_tiles(region, tf32)
+    if tiles is None or not knobs.current().vendor:
+        return tiles
+    product = vendor_product(region)
+    if product is not None:
+        dot = next(node for node in region.nodes if node.name == "dot_general")
+        product = replace(product, tf32=multiplier_of(dot, tf32) == "tf32")
+    return replace(tiles, product=product)
 
 
 def _special(region: Region, root: Node, deterministic: bool) -> GpuKernel | None:

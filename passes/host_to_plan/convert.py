@@ -23,6 +23,7 @@ from hlo.gpu.plan import (
     Loop,
     Step,
     TensorType,
+    VendorCall,
 )
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
 from hlo.passes.hlo_to_host.program import HostProgram
@@ -189,7 +190,7 @@ class _Reader:
         if (host := kernel.host) is not None:
             reads, writes = (tuple(arguments[i] for i in p) for p in (host.operands, host.results))
             return [HostCall(host.name, reads, writes, host.parameters, source)]
-        return [
+        launches = [
             Launch(
                 function, (stage.grid, 1, 1), (stage.block, 1, 1), arguments,
                 source=source,
@@ -200,6 +201,7 @@ class _Reader:
                 zip(stage_names(name, kernel), kernel.stages, strict=True)
             )
         ]  # fmt: skip
+        return _with_library(kernel, arguments, launches, source)
 
     def loop(self, op: ir.Operation) -> list[Step]:
         before, after = op.regions[0].blocks[0], op.regions[1].blocks[0]
@@ -216,6 +218,27 @@ class _Reader:
         default, *cases = op.regions
         branches = tuple(self.steps(r.blocks[0]) for r in (*cases, default))
         return [Case(self.loaded[op.operands[0]], branches)]
+
+
+def _with_library(
+    kernel: GpuKernel, arguments: Sequence[BufferSlice], launches: list[Launch], source: str
+) -> list[Step]:
+    """The launches, or a call of the vendor's library that they stand in for.
+
+    A library may not write its operands' memory.
+    """
+    product = kernel.product
+    if product is None:
+        return list(launches)
+    reads = tuple(arguments[i] for i in product.inputs)
+    result = arguments[len(kernel.inputs)]
+    if any(read.overlaps(result) for read in reads):
+        return list(launches)
+    return [
+        VendorCall(
+            "cublasLt", "matmul", reads, (result,), product.parameters(), source, tuple(launches)
+        )
+    ]  # fmt: skip
 
 
 def _nothing(_: _Reader, __: ir.Operation) -> list[Step]:

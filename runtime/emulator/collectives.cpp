@@ -117,8 +117,8 @@ void activeMask(Warp &warp, const Instruction &i, Mask active) {
   assign(warp.lanes<uint32_t>(i.operands[0]), active, [&](int) { return active; });
 }
 
-/// What lanes did before is over for the others.
-void synchronize(Warp &warp, const Instruction &, Mask) { ++warp.clocks[warp.index]; }
+/// What lanes did before is over for the others, of a warp that is all here.
+void synchronize(Warp &warp, const Instruction &, Mask active) { warp.clocks[warp.index] += active == warp.live; }
 
 /// One lane of the warp: the first. Operands: its number (width -1: not wanted), predicate, members.
 void elect(Warp &warp, const Instruction &i, Mask active) {

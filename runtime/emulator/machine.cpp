@@ -20,8 +20,7 @@ std::string count(uint32_t number, const char *what) {
 } // namespace
 
 Actor Warp::actor(int lane, int32_t line) const {
-  return {block->serial, clocks[index], static_cast<uint16_t>(index), static_cast<uint16_t>(lane), line,
-          clocks.data(), collectives};
+  return {block->serial, clocks[index], static_cast<uint16_t>(index), static_cast<uint16_t>(lane), line, clocks.data()};
 }
 
 std::array<uint32_t, 3> Block::thread(int warp, int lane) const {
@@ -247,7 +246,6 @@ Block::Stop Block::run(Warp &warp, int64_t quantum) {
         break;
       }
       instruction.run(warp, instruction, active);
-      warp.collectives += active == warp.live;
       ++warp.pc;
       break;
     case Control::Barrier:
@@ -443,7 +441,6 @@ Statistics launch(const Program &program, Memory &memory, Dimensions grid, Dimen
       warp.clocks.assign(warps, 0);
       warp.clocks[w] = 1;
       warp.copies.clear();
-      warp.collectives = 0;
       warp.group.fill(0);
       warp.local.assign(static_cast<size_t>(program.localBytes) * Lanes, static_cast<char>(0xA5));
       fill(warp, program, block, sharedBytes);

@@ -185,9 +185,8 @@ struct Warp {
   int index = 0;
   Mask live = 0;
   int32_t pc = 0;
-  Mask mask = 0;            // of the lanes that run; 0 if none is ready
-  uint32_t collectives = 0; // executed by all lanes together
-  Mask carry = 0;           // the condition code of extended-precision arithmetic
+  Mask mask = 0;  // of the lanes that run; 0 if none is ready
+  Mask carry = 0; // the condition code of extended-precision arithmetic
   std::vector<Split> parked;
   char *registers = nullptr;
   const char *constants = nullptr;

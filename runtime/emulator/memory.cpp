@@ -83,7 +83,6 @@ void Shadow::note(size_t offset, uint32_t bytes, Access access, const Actor &act
         const bool again = set.clock[actor.warp] == actor.clock && set.lane[actor.warp] != actor.lane;
         set.clock[actor.warp] = actor.clock;
         set.lane[actor.warp] = again ? SeveralLanes : static_cast<uint8_t>(actor.lane);
-        set.collectives[actor.warp] = actor.collectives;
         cell.readLine = actor.line;
         continue;
       } else if (cell.reader / 32 == actor.warp) {
@@ -92,11 +91,9 @@ void Shadow::note(size_t offset, uint32_t bytes, Access access, const Actor &act
       } else if (!over(cell.reader / 32, cell.reader % 32, cell.readClock)) {
         ReadSet set;
         set.clock[cell.reader / 32] = cell.readClock;
-        set.collectives[cell.reader / 32] = cell.readCollectives;
         set.lane[cell.reader / 32] = cell.manyLanes ? SeveralLanes : static_cast<uint8_t>(cell.reader % 32);
         set.clock[actor.warp] = actor.clock;
         set.lane[actor.warp] = static_cast<uint8_t>(actor.lane);
-        set.collectives[actor.warp] = actor.collectives;
         cell.readSet = 1;
         cell.readClock = static_cast<uint32_t>(sets.size());
         cell.readLine = actor.line;
@@ -107,7 +104,6 @@ void Shadow::note(size_t offset, uint32_t bytes, Access access, const Actor &act
       }
       cell.readBlock = actor.block;
       cell.readClock = actor.clock;
-      cell.readCollectives = actor.collectives;
       cell.reader = thread;
       cell.readLine = actor.line;
       continue;
@@ -115,16 +111,12 @@ void Shadow::note(size_t offset, uint32_t bytes, Access access, const Actor &act
     if (cell.readBlock >= first && !(access == Access::Write && same)) {
       if (cell.readBlock != actor.block || cell.manyBlocks)
         race("has read", access, "another block", cell.readLine);
-      auto readOver = [&](uint32_t warp, uint32_t lane, uint32_t clock, uint32_t collectives) {
-        return over(warp, lane, clock) || (warp == actor.warp && collectives < actor.collectives);
-      };
       if (cell.readSet) {
         const ReadSet &set = sets[cell.readClock];
         for (uint32_t w = 0; w < 32; ++w)
-          if (set.clock[w] && !readOver(w, set.lane[w], set.clock[w], set.collectives[w]))
+          if (set.clock[w] && !over(w, set.lane[w], set.clock[w]))
             race("has read", access, "warp " + std::to_string(w), cell.readLine);
-      } else if (!readOver(cell.reader / 32, cell.manyLanes ? SeveralLanes : cell.reader % 32, cell.readClock,
-                           cell.readCollectives)) {
+      } else if (!over(cell.reader / 32, cell.manyLanes ? SeveralLanes : cell.reader % 32, cell.readClock)) {
         race("has read", access, threadName(cell.reader), cell.readLine);
       }
     }

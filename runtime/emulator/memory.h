@@ -35,7 +35,6 @@ struct Actor {
   uint16_t warp, lane;
   int32_t line;
   const uint32_t *clocks; // the latest moment of each warp of the block that is over for this one
-  uint32_t collectives;   // that its warp has executed with all lanes: they end the reads before them, not the writes
 };
 
 enum class Access : uint8_t { Read, Write, Atomic };
@@ -44,7 +43,6 @@ enum class Access : uint8_t { Read, Write, Atomic };
 struct Cell {
   uint32_t writeBlock = 0, writeClock = 0;
   uint32_t readBlock = 0, readClock = 0; // or the index of a read set
-  uint32_t readCollectives = 0;
   int32_t writeLine = 0, readLine = 0;
   uint16_t writer = 0, reader = 0; // warp * 32 + lane
   uint8_t writeAtomic = 0;
@@ -56,7 +54,7 @@ struct Cell {
 
 /// The last read by each warp of a block.
 struct ReadSet {
-  std::array<uint32_t, 32> clock{}, collectives{};
+  std::array<uint32_t, 32> clock{};
   std::array<uint8_t, 32> lane{}; // 255: several
 };
 

@@ -121,6 +121,7 @@ class VendorCall:
         name: the function as the runtime knows it.
         reads, writes: operands and results.
         parameters: what else the function takes, by name.
+        fallback: what gives the same without the library.
     """
 
     library: str
@@ -129,6 +130,7 @@ class VendorCall:
     writes: tuple[BufferSlice, ...]
     parameters: tuple[tuple[str, int | float | str], ...] = ()
     source: str = ""
+    fallback: tuple[Launch, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -235,8 +237,8 @@ class LaunchPlan:
 
     @property
     def launches(self) -> int:
-        """Launches and library calls of one run, loops counted once."""
-        return sum(isinstance(step, Launch | VendorCall | HostCall) for step in self.walk())
+        """Launches and library calls of one run without the vendor's, loops counted once."""
+        return sum(isinstance(step, Launch | HostCall) for step in self.walk())
 
     @property
     def is_static(self) -> bool:
@@ -245,7 +247,7 @@ class LaunchPlan:
 
 
 def walk(steps: tuple[Step, ...]) -> Iterator[Step]:
-    """Every step of a list of steps, those inside loops and branches too."""
+    """Every step of a list of steps, those in loops, branches and in place of calls too."""
     for step in steps:
         yield step
         if isinstance(step, Loop):
@@ -254,6 +256,8 @@ def walk(steps: tuple[Step, ...]) -> Iterator[Step]:
         elif isinstance(step, Case):
             for branch in step.branches:
                 yield from walk(branch)
+        elif isinstance(step, VendorCall):
+            yield from step.fallback
 
 
 def accesses(step: Step, plan: LaunchPlan) -> tuple[list[BufferSlice], list[BufferSlice]]:

@@ -186,6 +186,7 @@ def _step(step: Step) -> dict[str, Any]:
         "step": "vendor", "library": step.library, "name": step.name,
         "reads": _slices(step.reads), "writes": _slices(step.writes),
         "parameters": step.parameters, "source": step.source,
+        "fallback": _steps(step.fallback),
     }  # fmt: skip
 
 
@@ -220,6 +221,7 @@ def _read_step(data: dict[str, Any]) -> Step:
             data["library"], data["name"], _read_slices(data["reads"]),
             _read_slices(data["writes"]), tuple((k, v) for k, v in data["parameters"]),
             data["source"],
+            tuple(s for s in _read_steps(data["fallback"]) if isinstance(s, Launch)),
         )  # fmt: skip
     if kind == "host":
         return HostCall(

@@ -78,10 +78,14 @@ def _step(step: Step, indent: str) -> list[str]:
             f"{indent}host {step.function} ({', '.join(map(_slice, step.reads))}) to "
             f"({', '.join(map(_slice, step.writes))}){_why(step.source)}"
         ]
-    return [
+    lines = [
         f"{indent}call {step.library} {step.name} ({', '.join(map(_slice, step.reads))}) to "
         f"({', '.join(map(_slice, step.writes))})"
+        + "".join(f" {name}={value}" for name, value in step.parameters if value != "")
     ]
+    if step.fallback:
+        lines += [f"{indent}or", *_steps(step.fallback, deeper), f"{indent}end"]
+    return lines
 
 
 def _why(reason: str) -> str:

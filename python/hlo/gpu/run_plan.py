@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic
+from typing import Any, Generic, TypeAlias
 
 import numpy as np
 
@@ -123,12 +123,18 @@ def as_bytes(array: np.ndarray[Any, Any]) -> Bytes:
     return array.reshape(-1).view(np.uint8)
 
 
+Vendor: TypeAlias = Callable[[VendorCall, Sequence[int], Sequence[int]], bool]
+"""Makes a library's call on addresses of operands and results; False if it is not to be made."""
+
+
 class PlanRun(Generic[Loaded]):
-    """One run of a plan: where its memory is."""
+    """One run of a plan: where its memory is, and who makes calls of vendors' libraries."""
 
     def __init__(
-        self, loaded: LoadedPlan[Loaded], arguments: Sequence[int], results: Sequence[int]
-    ) -> None:
+        self, loaded: LoadedPlan[Loaded], arguments: Sequence[int], results: Sequence[int],
+        vendor: Vendor | None = None,
+    ) -> None:  # fmt: skip
+        self._vendor = vendor
         self._plan = loaded.plan
         self._device = loaded.device
         self._modules = loaded.modules
@@ -206,6 +212,13 @@ class PlanRun(Generic[Loaded]):
         return int.from_bytes(data.tobytes(), "little", signed=True)
 
     def _vendor_call(self, call: VendorCall) -> None:
+        """By the library, if there is one that is to do it, else by its fallback."""
+        reads, writes = ([self._address(p) for p in s] for s in (call.reads, call.writes))
+        if self._vendor is not None and self._vendor(call, reads, writes):
+            return
+        if call.fallback:
+            self.steps(call.fallback)
+            return
         raise UnsupportedError(
             f"this device cannot call {call.library} ({call.name}): compile without vendor calls"
         )

@@ -251,7 +251,7 @@ func.func @main(%x: {shape}) -> {shape} {{
     check(text, sample((3, length, 2), kind), ulps=0 if kind[0] == "i" else 4)
 
 
-def test_a_library_call_is_refused_by_name() -> None:
+def test_an_unknown_custom_call_is_refused_by_name() -> None:
     text = """
 func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
   %0:2 = "hlo.custom_call"(%x) {call_target_name = "no_such_library_call", api_version = 4 : i32}

@@ -20,11 +20,19 @@ _Callback = ctypes.CFUNCTYPE(
 
 def build(folder: Path) -> Path:
     """Compiles the driver; its SONAME makes the process's loader take it for the real one."""
+    return _compiled(SOURCE, folder / "libcuda.so.1")
+
+
+def build_cublaslt(folder: Path) -> Path:
+    """Compiles a cuBLASLt, which needs the fake driver to be loaded."""
+    return _compiled(SOURCE.with_name("fake_cublaslt.c"), folder / "libcublasLt.so.13")
+
+
+def _compiled(source: Path, target: Path) -> Path:
     compiler = shutil.which("cc") or shutil.which("gcc") or "c++"
-    target = folder / "libcuda.so.1"
     subprocess.run(
-        [compiler, "-shared", "-fPIC", "-O1", "-Wl,-soname,libcuda.so.1", str(SOURCE), "-o",
-         str(target), "-ldl"],
+        [compiler, "-shared", "-fPIC", "-O1", f"-Wl,-soname,{target.name}", str(source), "-o",
+         str(target), "-ldl", "-lm"],
         check=True,
     )  # fmt: skip
     return target

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
-from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
-from fake_driver import FakeDriver, build
+from fake_driver import FakeDriver
 
 import hlo
 from hlo.diagnostics import ArgumentError, CompileError, UnsupportedError
@@ -78,20 +77,6 @@ func.func @main(%limit: tensor<i32>) -> tensor<i32> {
   return %r#0 : tensor<i32>
 }
 """
-
-
-@pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory) -> FakeDriver:
-    return FakeDriver(build(tmp_path_factory.mktemp("fake_cuda")))
-
-
-@pytest.fixture
-def fake(library: FakeDriver) -> Generator[FakeDriver]:
-    library.reset()
-    driver.cache_clear()
-    yield library
-    library.reset()
-    driver.cache_clear()
 
 
 def compiled(text: str, target: str = "nvptx:sm_80", **options: Any) -> GpuCompiled:

@@ -70,8 +70,8 @@ def test_lanes_of_a_warp_need_a_barrier_too() -> None:
     np.testing.assert_array_equal(found, np.arange(64) ^ 1)
 
 
-def test_a_shuffle_ends_the_reads_before_it_but_not_the_writes() -> None:
-    # Lanes read a word, shuffle, then overwrite their neighbour's: the device issues both in order.
+def test_warp_barriers_order_accesses_and_shuffles_do_not() -> None:
+    # Lanes read a word, then overwrite their neighbour's, then read again.
     text = """
   xor.b32 %r10, %r1, 1;
   mul.wide.u32 %rd10, %r1, 4;
@@ -79,14 +79,19 @@ def test_a_shuffle_ends_the_reads_before_it_but_not_the_writes() -> None:
   add.s64 %rd12, %rd0, %rd10;
   add.s64 %rd13, %rd0, %rd11;
   ld.global.b32 %r11, [%rd12];
-  shfl.sync.bfly.b32 %r12, %r11, 2, 31, -1;
-  st.global.b32 [%rd13], %r1;"""
-    (found,) = run(kernel(text, 1), [], [np.zeros(32, np.uint32)])
+  FIRST
+  st.global.b32 [%rd13], %r1;
+  SECOND
+  ld.global.b32 %r11, [%rd12];"""
+    barrier, shuffle = "bar.warp.sync -1;", "shfl.sync.bfly.b32 %r12, %r11, 2, 31, -1;"
+
+    def code(first: str, second: str) -> str:
+        return kernel(text.replace("FIRST", first).replace("SECOND", second), 1)
+
+    (found,) = run(code(barrier, barrier), [], [np.zeros(32, np.uint32)])
     np.testing.assert_array_equal(found, np.arange(32) ^ 1)
-    without = "\n".join(line for line in text.splitlines() if "shfl" not in line)
-    fails(kernel(without, 1), "race", "has read", words=32, block=32)
-    after = text + "\n  shfl.sync.bfly.b32 %r12, %r11, 2, 31, -1;\n  ld.global.b32 %r11, [%rd12];"
-    fails(kernel(after, 1), "race", "has written", words=32, block=32)
+    fails(code(shuffle, barrier), "race", "has read", words=32, block=32)
+    fails(code(barrier, shuffle), "race", "has written", words=32, block=32)
 
 
 def test_blocks_may_not_share_what_one_writes() -> None:

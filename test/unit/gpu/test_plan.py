@@ -44,7 +44,7 @@ def plan() -> LaunchPlan:
             Fill(FLAG, 1),
             Loop((Copy(FLAG, BufferSlice("arena", 0, 129, 1)),), FLAG, (LAUNCH,)),
             Case(FLAG, ((), (Copy(Y, T, "passed on"),))),
-            VendorCall("cublasLt", "matmul", (X,), (Y,), (("m", 2),)),
+            VendorCall("cublasLt", "matmul", (X,), (Y,), (("m", 2),), "", (LAUNCH,)),
             HostCall("hlo_rt_lapack_spotrf_ffi", (X,), (T,), (0, 1, 1), 'loc("a":4:1)'),
         ),
         arguments=(TensorType((4,), "f32"),),
@@ -77,7 +77,10 @@ def test_text_shows_every_step() -> None:
         "branch 1",
         "  copy arena[64:80] to result 0[0:16]  // passed on",
         "end",
-        "call cublasLt matmul (argument 0[0:16]) to (result 0[0:16])",
+        "call cublasLt matmul (argument 0[0:16]) to (result 0[0:16]) m=2",
+        "or",
+        '  launch add_0 grid=1x1x1 block=128x1x1 (argument 0[0:16], arena[64:80])  // loc("a":3:1)',
+        "end",
         'host hlo_rt_lapack_spotrf_ffi (argument 0[0:16]) to (arena[64:80])  // loc("a":4:1)',
     ]
 

@@ -63,6 +63,11 @@ class CudaDevice:
         if self._pooled:
             self._keep_freed_memory()
 
+    @property
+    def current_stream(self) -> Any:
+        """The stream that work is put into now; see `on_stream`."""
+        return self._current
+
     def call(self, name: str, *arguments: Any) -> Any:
         """A function of the driver; see `hlo.gpu.cuda.driver.call`."""
         return call(self._driver, name, *arguments)

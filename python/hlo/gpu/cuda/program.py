@@ -14,6 +14,7 @@ from hlo.diagnostics import ArgumentError
 from hlo.gpu.cuda import dlpack
 from hlo.gpu.cuda.array import DeviceArray
 from hlo.gpu.cuda.device import CudaDevice, CudaModule
+from hlo.gpu.cuda.vendor import VendorCalls
 from hlo.gpu.plan import Case, HostCall, LaunchPlan, Loop, Step, TensorType
 from hlo.gpu.plan_program import as_array
 from hlo.gpu.run_plan import PlanRun, as_bytes, bytes_of, dtype_of, load_plan
@@ -114,6 +115,7 @@ class CudaProgram:
         self._prepared = prepare(plan.steps, plan, streams)
         used = 1 + max((p.stream for s in _stretches(self._prepared) for p in s.placed), default=0)
         self._streams = [device.stream, *(device.new_stream() for _ in range(used - 1))]
+        self._vendor = VendorCalls(self._loaded, device, self._streams)
         events = max((len(s.placed) for s in _stretches(self._prepared)), default=0)
         self._events = [device.new_event() for _ in range(events if used > 1 else 0)]
         self._ends = [device.new_event() for _ in range(used)]
@@ -134,7 +136,7 @@ class CudaProgram:
 
     def run(self, arguments: Sequence[int], results: Sequence[int]) -> None:
         """Puts the program into the device's stream, on memory by address."""
-        run = PlanRun(self._loaded, arguments, results)
+        run = PlanRun(self._loaded, arguments, results, self._vendor)
         self._run(self._prepared, run, (*arguments, *results))
 
     def hold(self, borrowed: list[dlpack.Borrowed]) -> None:

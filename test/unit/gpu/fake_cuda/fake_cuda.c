@@ -51,7 +51,7 @@ static void note(const char *format, ...) {
 }
 
 // What waits in a stream.
-enum Kind { LAUNCH, COPY, FILL, RECORD, WAIT, GRAPH, RELEASE };
+enum Kind { LAUNCH, COPY, FILL, RECORD, WAIT, GRAPH, RELEASE, LIBRARY };
 struct Module { char *image; };
 struct Function { struct Module *module; char name[256]; int parameters; };
 struct Event { long recorded, happened; };
@@ -67,6 +67,8 @@ struct Work {
   struct Event *event;
   long occurrence;
   struct Graph *graph;
+  void (*run)(void *);
+  void *data;
 };
 struct Stream { struct Work *work; int count, first, capacity; int capturing; int slot; struct Stream *next; };
 struct Entry { int slot; struct Work work; };
@@ -125,6 +127,7 @@ static void perform(const struct Work *work) {
   case RECORD: work->event->happened = work->occurrence; break;
   case GRAPH: run_graph(work->graph); break;
   case RELEASE: forget(work->destination), free((void *)(work->destination - 256)); break;
+  case LIBRARY: work->run(work->data); break;
   case WAIT: break;
   }
 }
@@ -186,6 +189,13 @@ static void drain(struct Stream *stream) {
       chosen->first = chosen->count = 0;
     perform(&work);
   }
+}
+
+/// For fakes of libraries: work of theirs in a stream. `data` lives as long as the process: graphs repeat the work.
+void fake_enqueue(void *stream, const char *name, void (*run)(void *), void *data) {
+  note("%s stream %d", name, ((struct Stream *)stream)->slot);
+  struct Work work = {.kind = LIBRARY, .run = run, .data = data};
+  append(stream, &work);
 }
 
 // Devices and contexts.
