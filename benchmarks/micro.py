@@ -10,15 +10,11 @@ processor and counts processor time, which other work on the machine changes les
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import importlib.util
 import json
-import math
 import os
-import statistics
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,13 +23,21 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
 import numpy as np
 from micro_cases import Case, cases
+from timing import (
+    Clock,
+    Run,
+    clock_of,
+    counted,
+    geometric_mean,
+    is_chosen,
+    names_of,
+    parser,
+    time_in_turn,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADING = "# Micro-benchmarks"
-SAMPLE_SECONDS = 2e-4
 TOLERANCE = 2e-5
-
-Run = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -64,14 +68,10 @@ class Limits:
 
 def main() -> int:
     args = _parser().parse_args()
-    clock = time.perf_counter
-    if args.cpu_time:
-        clock = time.process_time
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-        args.threads = 1
+    clock = clock_of(args)
     import jax
 
-    chosen = [c for c in cases() if not args.patterns or _matches(c.name, args.patterns)]
+    chosen = [c for c in cases() if is_chosen(c.name, args.patterns)]
     limits = measured_limits(clock, args.threads)
     print(f"read {limits.read:.1f} GB/s, copy {limits.copy:.1f} GB/s", flush=True)
     figures: list[Figure] = []
@@ -87,11 +87,11 @@ def main() -> int:
     args.json.parent.mkdir(parents=True, exist_ok=True)
     record = {"limits": asdict(limits), "figures": [asdict(figure) for figure in figures]}
     args.json.write_text(json.dumps(record, indent=1) + "\n")
-    args.markdown.write_text(page(figures, limits, cpu_time=args.cpu_time))
+    args.markdown.write_text(page(figures, limits, counted(args)))
     return 0
 
 
-def measure(case: Case, jax: Any, clock: Callable[[], float], args: Any, limits: Limits) -> Figure:
+def measure(case: Case, jax: Any, clock: Clock, args: Any, limits: Limits) -> Figure:
     """Compiles a case for every side, compares the results, and times them."""
     from hlo.driver.compile import compile as compile_program
 
@@ -126,27 +126,7 @@ def measure(case: Case, jax: Any, clock: Callable[[], float], args: Any, limits:
     )
 
 
-def time_in_turn(runs: Sequence[Run], clock: Callable[[], float], rounds: int) -> list[float]:
-    """Median seconds of each run, the runs alternating; short ones are repeated within a sample."""
-    repeats: list[int] = []
-    for run in runs:
-        for _ in range(3):
-            run()
-        start = time.perf_counter()
-        run()
-        once = max(time.perf_counter() - start, 1e-7)
-        repeats.append(max(1, round(SAMPLE_SECONDS / once)))
-    samples: list[list[float]] = [[] for _ in runs]
-    for _ in range(rounds):
-        for run, count, times in zip(runs, repeats, samples, strict=True):
-            start = clock()
-            for _ in range(count):
-                run()
-            times.append((clock() - start) / count)
-    return [statistics.median(times) for times in samples]
-
-
-def measured_limits(clock: Callable[[], float], threads: int) -> Limits:
+def measured_limits(clock: Clock, threads: int) -> Limits:
     """What this machine's memory gives our own kernels' simplest forms and NumPy's, the better."""
     from hlo.driver.compile import compile as compile_program
 
@@ -177,7 +157,7 @@ _COPY_PROGRAM = """func.func @main(%x: tensor<Nxf32>) -> tensor<Nxf32> {
 }"""
 
 
-def call_overheads(clock: Callable[[], float], rounds: int) -> list[Figure]:
+def call_overheads(clock: Clock, rounds: int) -> list[Figure]:
     """Calls of jitted functions on tiny arrays, through the public faces of both."""
     import jax
 
@@ -240,20 +220,18 @@ def line_of(figure: Figure) -> str:
     )
 
 
-def page(figures: Sequence[Figure], limits: Limits, *, cpu_time: bool) -> str:
-    """The page docs/benchmark_micro.md."""
-    counted = "processor time of one thread" if cpu_time else "wall time of all threads"
-    mean = math.exp(statistics.mean(math.log(figure.ratio) for figure in figures))
+def page(figures: Sequence[Figure], limits: Limits, clock: str) -> str:
+    """The page docs/benchmark_micro.md; `clock` says in words what the times are."""
+    mean = geometric_mean(figure.ratio for figure in figures)
     behind = [figure.name for figure in figures if figure.ratio < 1]
     lines = [
         HEADING,
         "Written by `benchmarks/micro.py`: one operation or a small fusion each, f32 unless said, "
-        f"runs alternating, medians, {counted}. x is the peer's time / ours. Limit is the share of",
+        f"runs alternating, medians, {clock}. x is the peer's time / ours. Limit is the share of",
         f"the bandwidth measured in the same run for a sum ({limits.read:.1f} GB/s) or a copy "
         f"({limits.copy:.1f} GB/s), for what does not fit in the caches.",
         "",
-        f"Geometric mean of jax's time / ours: {mean:.2f}. Behind jax: "
-        f"{', '.join(behind) if behind else 'nowhere'}.",
+        f"Geometric mean of jax's time / ours: {mean:.2f}. Behind jax: {names_of(behind)}.",
         "",
         "| case | ours us | jax us | x jax | x torch | GB/s | limit |",
         "|---|---|---|---|---|---|---|",
@@ -269,21 +247,11 @@ def page(figures: Sequence[Figure], limits: Limits, *, cpu_time: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _matches(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatch.fnmatch(name, f"*{pattern}*") for pattern in patterns)
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument(
-        "patterns", nargs="*", help="names of cases, by shell patterns; all if none"
-    )
-    parser.add_argument("--threads", type=int, default=0, help="0 for all processors")
-    parser.add_argument("--rounds", type=int, default=15, help="samples of each side")
-    parser.add_argument("--cpu-time", action="store_true", help="one processor, processor time")
-    parser.add_argument("--json", type=Path, default=ROOT / "out" / "micro.json")
-    parser.add_argument("--markdown", type=Path, default=ROOT / "docs" / "benchmark_micro.md")
-    return parser
+    made = parser(__doc__)
+    made.add_argument("--json", type=Path, default=ROOT / "out" / "micro.json")
+    made.add_argument("--markdown", type=Path, default=ROOT / "docs" / "benchmark_micro.md")
+    return made
 
 
 if __name__ == "__main__":

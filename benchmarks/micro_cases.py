@@ -87,6 +87,7 @@ def cases() -> Iterator[Case]:
     yield from _indexing_cases()
     yield from _ordering_cases()
     yield from _conversion_cases()
+    yield from _attention_cases()
 
 
 def _elementwise_cases() -> Iterator[Case]:
@@ -246,3 +247,29 @@ def _conversion_cases() -> Iterator[Case]:
                    lambda n=n: [_floats(n, dtype=np.float16)], 4 * n)  # fmt: skip
         yield Case("conversions", f"i32 // 7 {n}", lambda jax, x: x // 7,
                    lambda n=n: [_indices(n, 1 << 30)], 8 * n)  # fmt: skip
+
+
+def _attention(jax: Any, q: Any, k: Any, v: Any, *, causal: bool) -> Any:
+    np_ = jax.numpy
+    scores = np_.einsum("hqd,hkd->hqk", q, k) * q.shape[-1] ** -0.5
+    if causal:
+        before = np_.arange(k.shape[1])[None, :] <= np_.arange(q.shape[1])[:, None]
+        scores = np_.where(before, scores, -np_.inf)
+    return np_.einsum("hqk,hkd->hqd", jax.nn.softmax(scores, -1), v)
+
+
+def _attention_cases() -> Iterator[Case]:
+    """Heads of 64: prefill, with and without a causal mask, and one query against many keys."""
+    sizes = [(12, 128, 128, False), (12, 512, 512, False), (12, 512, 512, True)]
+    for heads, queries, keys, causal in [*sizes, (12, 1, 1024, False)]:
+        q, kv = (heads, queries, 64), (heads, keys, 64)
+        yield Case(
+            "attention", f"{'causal ' * causal}attention {queries} on {keys}, {heads} heads",
+            lambda jax, *qkv, c=causal: _attention(jax, *qkv, causal=c),
+            lambda q=q, kv=kv: [_floats(*q), _floats(*kv), _floats(*kv)],
+            4 * 64 * heads * 2 * (queries + keys),
+            lambda torch, *qkv, c=causal: torch.nn.functional.scaled_dot_product_attention(
+                *(x[None] for x in qkv), is_causal=c
+            ),
+            bandwidth=False,
+        )  # fmt: skip

@@ -10,14 +10,9 @@ sgemm runs on one thread, so that its figures mean something with `--cpu-time` o
 
 from __future__ import annotations
 
-import argparse
 import ctypes
-import fnmatch
-import math
 import os
-import statistics
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +22,18 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
 import ml_dtypes
 import numpy as np
-from micro import Run, time_in_turn
+from timing import (
+    Clock,
+    Run,
+    clock_of,
+    counted,
+    geometric_mean,
+    is_chosen,
+    names_of,
+    parser,
+    threads_of,
+    time_in_turn,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "benchmark_dots.md"
@@ -76,23 +82,18 @@ class Figure:
 
 
 def main() -> int:
-    args = _parser().parse_args()
-    clock = time.perf_counter
-    if args.cpu_time:
-        clock = time.process_time
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-        args.threads = 1
-    peak = measured_peak(clock) * (args.threads or len(os.sched_getaffinity(0)))
+    args = parser(__doc__).parse_args()
+    clock = clock_of(args)
+    peak = measured_peak(clock) * threads_of(args)
     print(f"peak {peak:.0f} Gflop/s", flush=True)
     figures: list[Figure] = []
     for case in cases():
-        if args.patterns and not any(fnmatch.fnmatch(case.name, f"*{p}*") for p in args.patterns):
+        if not is_chosen(case.name, args.patterns):
             continue
         figures.append(measure(case, clock, args.threads, args.rounds))
         print(row_of(figures[-1], peak), flush=True)
     if not args.patterns:
-        counted = "processor time of one thread" if args.cpu_time else "wall time"
-        heading = _HEADING.format(counted=counted, peak=peak, load=os.getloadavg()[0])
+        heading = _HEADING.format(counted=counted(args), peak=peak, load=os.getloadavg()[0])
         rows = "".join(row_of(figure, peak) + "\n" for figure in figures)
         PAGE.write_text(heading + rows + f"\n{summary(figures)}\n")
     print(summary(figures))
@@ -172,7 +173,7 @@ def _convolution(
     return Case(name, 2 * positions * window**2 * features * outputs, arguments, function)
 
 
-def measure(case: Case, clock: Callable[[], float], threads: int, rounds: int) -> Figure:
+def measure(case: Case, clock: Clock, threads: int, rounds: int) -> Figure:
     """Compiles a case for every side, compares the results, and times them."""
     import jax
 
@@ -245,7 +246,7 @@ _PEAK = """func.func @peak(%p: !llvm.ptr, %begin: i64, %end: i64) {{
 """
 
 
-def measured_peak(clock: Callable[[], float]) -> float:
+def measured_peak(clock: Clock) -> float:
     """Gflop/s of fused multiply-adds of 16 lanes in registers, one thread: the best of ten."""
     from hlo import ir
     from hlo.executable import runtime
@@ -292,29 +293,14 @@ def row_of(figure: Figure, peak: float) -> str:
 
 def summary(figures: Sequence[Figure]) -> str:
     """Geometric means of the peers' times over ours."""
-    jax_mean = _mean([figure.jax_us / figure.ours_us for figure in figures])
+    jax_mean = geometric_mean(figure.jax_us / figure.ours_us for figure in figures)
     pairs = [(figure.sgemm_us, figure.ours_us) for figure in figures]
-    sgemm_mean = _mean([peer / ours for peer, ours in pairs if peer is not None])
+    sgemm_mean = geometric_mean(peer / ours for peer, ours in pairs if peer is not None)
     behind = [figure.name for figure in figures if figure.jax_us < figure.ours_us]
     return (
         f"Geometric mean of jax's time / ours: {jax_mean:.2f}, of sgemm's: {sgemm_mean:.2f}. "
-        f"Behind jax: {', '.join(behind) if behind else 'nowhere'}."
+        f"Behind jax: {names_of(behind)}."
     )
-
-
-def _mean(ratios: Sequence[float]) -> float:
-    return math.exp(statistics.mean(math.log(ratio) for ratio in ratios)) if ratios else math.nan
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument(
-        "patterns", nargs="*", help="names of cases, by shell patterns; all if none"
-    )
-    parser.add_argument("--threads", type=int, default=0, help="0 for all processors")
-    parser.add_argument("--rounds", type=int, default=11, help="samples of each side")
-    parser.add_argument("--cpu-time", action="store_true", help="one processor, processor time")
-    return parser
 
 
 if __name__ == "__main__":

@@ -1,0 +1,85 @@
+"""What the micro-benchmarks share: their command line, the clock, and runs timed in turn."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import math
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+SAMPLE_SECONDS = 2e-4
+
+Run = Callable[[], object]
+Clock = Callable[[], float]
+
+
+def parser(documentation: str | None) -> argparse.ArgumentParser:
+    """Patterns of cases, threads, rounds and the clock; the first paragraph describes the tool."""
+    made = argparse.ArgumentParser(description=(documentation or "").partition("\n\n")[0])
+    made.add_argument("patterns", nargs="*", help="names of cases, by shell patterns; all if none")
+    made.add_argument("--threads", type=int, default=0, help="0 for all processors")
+    made.add_argument("--rounds", type=int, default=15, help="samples of each side")
+    made.add_argument("--cpu-time", action="store_true", help="one processor, processor time")
+    return made
+
+
+def clock_of(args: argparse.Namespace) -> Clock:
+    """The clock that the options ask for, in seconds; processor time is that of one processor, to
+    which the process is bound, and one thread.
+    """
+    if not args.cpu_time:
+        return time.perf_counter
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    args.threads = 1
+    return time.process_time
+
+
+def threads_of(args: argparse.Namespace) -> int:
+    """How many threads run."""
+    return args.threads or len(os.sched_getaffinity(0))
+
+
+def counted(args: argparse.Namespace) -> str:
+    """What the figures are, in words."""
+    if args.cpu_time:
+        return "processor time of one thread"
+    return f"wall time of {threads_of(args)} threads"
+
+
+def is_chosen(name: str, patterns: Sequence[str]) -> bool:
+    """Whether a case matches one of the patterns, of which none means all."""
+    return not patterns or any(fnmatch.fnmatch(name, f"*{pattern}*") for pattern in patterns)
+
+
+def geometric_mean(ratios: Iterable[float]) -> float:
+    """NaN of none."""
+    logarithms = [math.log(ratio) for ratio in ratios]
+    return math.exp(statistics.mean(logarithms)) if logarithms else math.nan
+
+
+def names_of(names: Sequence[str]) -> str:
+    """A list of cases in a sentence."""
+    return ", ".join(names) if names else "nowhere"
+
+
+def time_in_turn(runs: Sequence[Run], clock: Clock, rounds: int) -> list[float]:
+    """Median seconds of each run, the runs alternating; short ones are repeated within a sample."""
+    repeats: list[int] = []
+    for run in runs:
+        for _ in range(3):
+            run()
+        start = time.perf_counter()
+        run()
+        once = max(time.perf_counter() - start, 1e-7)
+        repeats.append(max(1, round(SAMPLE_SECONDS / once)))
+    samples: list[list[float]] = [[] for _ in runs]
+    for _ in range(rounds):
+        for run, count, times in zip(runs, repeats, samples, strict=True):
+            start = clock()
+            for _ in range(count):
+                run()
+            times.append((clock() - start) / count)
+    return [statistics.median(times) for times in samples]
