@@ -83,7 +83,6 @@ class PanelPacking:
         row_bytes = left.free.stride * lhs.type.memory_bytes
         self.copies_left = (
             self.left_is_transposed
-            or lhs not in self.inputs
             or not self.factors.in_place(lhs)
             or (self.blocking.rows > WAYS and row_bytes % ALIASING_BYTES == 0)
         )

@@ -20,12 +20,22 @@ from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import Affine, Position
 from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
-from hlo.passes.hlo_to_loops.emitter import Emitter
+from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 
 WORD_BYTES = 4
 FLUSHES = "hlo.flushes_subnormals"  # on a dot of bf16 that may take subnormal numbers for zero
 UPPER_BITS = 0x80808080 - (1 << 32)  # of the bytes of a word
+
+
+def in_memory(em: Emitter, operand: Tensor) -> Buffer | None:
+    """The buffer that holds an operand's elements in order, whatever their shape in it."""
+    while operand not in em.buffers:
+        made = operand.producer
+        if made is None or made.name != "reshape":
+            return None
+        operand = made.operands[0]
+    return em.buffers[operand]
 
 
 def sums_type(result: ElementType) -> ElementType:
@@ -56,7 +66,7 @@ class Factors:
 
     def in_place(self, left: Tensor) -> bool:
         """Whether a left operand with contiguous rows need not be copied."""
-        return left.type == self.kind
+        return left.type == self.kind and in_memory(self.em, left) is not None
 
     def across(self, side: int, offsets: Sequence[Affine]) -> str:
         """In vector mode: a step's lanes along the free dimension, given the offsets of the
@@ -169,7 +179,8 @@ class WordFactors(Factors):
     def _raw(self, side: int, offset: Affine, count: int) -> str:
         """`count` neighbours in memory; in vector mode those of lanes that are masked are 0."""
         em, b, memory = self.em, self.em.b, self.memory
-        buffer = em.buffers[self.node.operands[side]]
+        buffer = in_memory(em, self.node.operands[side])
+        assert buffer is not None
         em.loaded.setdefault(buffer, set()).add(offset)
         place = f"{buffer.name}[{em.index(offset)}]"
         vector = f"vector<{count}x{memory}>"
@@ -242,4 +253,6 @@ def has_feature(name: str) -> bool:
 def factors_of(em: Emitter, node: Node, depth: int) -> Factors:
     """The best factors for a product of that depth."""
     instruction = word_instruction(node, depth)
-    return Factors(em, node) if instruction is None else WordFactors(em, node, instruction)
+    if instruction is None or any(in_memory(em, operand) is None for operand in node.operands):
+        return Factors(em, node)
+    return WordFactors(em, node, instruction)

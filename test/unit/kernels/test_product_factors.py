@@ -65,6 +65,23 @@ def test_bf16_goes_in_pairs_where_subnormals_may_be_flushed() -> None:
     assert emit_packed_product(region(_program(24, 63, 48, "bf16", "f32", marks))) is None
 
 
+@pytest.mark.usefixtures("all_features")
+@pytest.mark.parametrize(("kind", "result"), [("f32", "f32"), ("i8", "i32")])
+def test_reshaped_operands_are_read_where_they_are(kind: str, result: str) -> None:
+    program = (
+        f"func.func @main(%x: tensor<8x16x64x{kind}>, %b: tensor<48x64x{kind}>) "
+        f"-> tensor<128x48x{result}> {{\n"
+        f"%a = hlo.reshape %x : (tensor<8x16x64x{kind}>) -> tensor<128x64x{kind}>\n"
+        f"%0 = hlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<128x64x{kind}>, "
+        f"tensor<48x64x{kind}>) -> tensor<128x48x{result}>\n"
+        f"return %0 : tensor<128x48x{result}> }}"
+    )
+    kernel = emit_packed_product(region(program))
+    assert kernel is not None
+    # The panel of the right operand and a tile's sums; sums of rows, and of one row, of bytes.
+    assert kernel.text.count("memref.alloca") == (2 if kind == "f32" else 4)
+
+
 def test_features_are_whole_words() -> None:
     assert not product_factors.has_feature("")
     assert not product_factors.has_feature("no-such-feature")
