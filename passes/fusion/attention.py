@@ -139,8 +139,8 @@ class Search:
     def _between(self, scores: Node, product: Node, cone: Sequence[Node]) -> Attention | None:
         depends: set[Tensor] = set(scores.results)
         core = [scores]
-        for node in cone:
-            if node is not scores and any(o in depends for o in node.operands):
+        for node in cone[cone.index(scores) + 1 :]:  # what reads it stands behind it
+            if not depends.isdisjoint(node.operands):
                 if node.name == "dot_general":
                     return None
                 core.append(node)

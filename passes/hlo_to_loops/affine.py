@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,11 @@ def _from_terms(terms: Mapping[str, int], constant: int) -> Affine:
 
 def suffix_products(shape: Sequence[int]) -> tuple[int, ...]:
     """Row-major strides, in elements."""
+    return _suffix_products(tuple(shape))
+
+
+@lru_cache(maxsize=4096)
+def _suffix_products(shape: tuple[int, ...]) -> tuple[int, ...]:
     strides = [1] * len(shape)
     for i in range(len(shape) - 2, -1, -1):
         strides[i] = strides[i + 1] * shape[i + 1]
