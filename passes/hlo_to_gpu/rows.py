@@ -11,6 +11,7 @@ from hlo.passes.cost.op_cost import work
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, gpu_kernel, stage
 from hlo.passes.hlo_to_gpu.thread_builder import WARP, ThreadBuilder
 from hlo.passes.hlo_to_gpu.thread_emitter import Chunk, Group, ThreadEmitter
+from hlo.passes.hlo_to_gpu.transposes import emit_transposed
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.emitter import Buffer, NotVectorizableError
@@ -50,6 +51,8 @@ def block_for(threads: int) -> int:
 # -- a thread an element ---------------------------------------------------------------------------
 def _elementwise(region: Region) -> GpuKernel:
     size = region.results[0].size
+    if (tiled := emit_transposed(region)) is not None:
+        return tiled
     for lanes in _vector_widths(region, size):
         try:
             return _by_element(region, lanes)

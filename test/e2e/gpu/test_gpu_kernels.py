@@ -184,6 +184,27 @@ func.func @main(%x: {signal}) -> ({spectrum}, {signal}) {{
     check(text, sample((2, length)), ulps=16)
 
 
+@pytest.mark.parametrize("kind", ["f32", "f16", "i8", "f64"])
+@pytest.mark.parametrize(("shape", "order"), [
+    ((64, 96), (1, 0)), ((70, 75), (1, 0)), ((3, 50, 40), (0, 2, 1)), ((50, 3, 40), (2, 1, 0)),
+    ((10, 9, 8, 33), (3, 0, 2, 1)),
+])  # fmt: skip
+def test_transposes(shape: tuple[int, ...], order: tuple[int, ...], kind: str) -> None:
+    # Beside what is read in its own order.
+    turned = tuple(shape[d] for d in order)
+    source, target = ("x".join(map(str, s)) + f"x{kind}" for s in (shape, turned))
+    text = f"""
+func.func @main(%x: tensor<{source}>, %y: tensor<{target}>) -> tensor<{target}> {{
+  %0 = "hlo.transpose"(%x) {{permutation = array<i64: {", ".join(map(str, order))}>}}
+    : (tensor<{source}>) -> tensor<{target}>
+  %1 = "hlo.add"(%0, %y) : (tensor<{target}>, tensor<{target}>) -> tensor<{target}>
+  return %1 : tensor<{target}>
+}}"""
+    check(text, sample(shape, kind), sample(turned, kind, 1))
+    program = hlo.compile(text, target="nvptx:sm_80")
+    assert ("bar.sync" in program.as_text("ptx")) == (order[-1] != len(order) - 1)
+
+
 def test_independent_kernels_are_one_launch() -> None:
     # A row softmax's sum by warps, 5000 elements by blocks of 256, and 40 by a block of 64.
     text = f"""
