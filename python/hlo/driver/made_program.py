@@ -11,7 +11,7 @@ from hlo import ir, knobs
 from hlo.driver.internal_error import stage_of_errors
 from hlo.driver.memory_budget import PlannedProgram, plan, plan_within
 from hlo.driver.module_copy import copy_of
-from hlo.driver.pass_pipeline import run_pass
+from hlo.driver.pass_pipeline import run_pass, without_collection
 from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
 from hlo.driver.preconditions import check_addressable, check_donated_exist
@@ -135,7 +135,7 @@ def _make(
             ir.verify(module)
 
     def planned(fused: ir.Module) -> PlannedProgram:
-        with watch.stage("hlo-to-host"):
+        with watch.stage("hlo-to-host"), without_collection():
             host = hlo_to_host(fused, chosen.donate, emit, announce)
             check_donated_exist(chosen.donate, len(host.argument_types))
             check_addressable(host.argument_types, host.result_types)

@@ -13,7 +13,8 @@ import gc
 import re
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias
 
 from hlo import ir
@@ -130,15 +131,22 @@ def run_pipeline(
 
 
 def run_pass(element: PipelineElement, module: ir.Module) -> bool:
-    """Runs one pass; Python's cycle collector waits meanwhile.
+    """Runs one pass; Python's cycle collector waits meanwhile, see `without_collection`."""
+    with without_collection():
+        return element.run(module)
 
-    A pass makes many objects and few cycles that die before it ends: the collector would look at
-    all of them again and again, and the optimizer's time would not be linear.
+
+@contextmanager
+def without_collection() -> Generator[None]:
+    """Python's cycle collector waits for the time of a `with`.
+
+    A stage makes many objects and few cycles that die before it ends: the collector would look at
+    all of them again and again, and the compiler's time would not be linear.
     """
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return element.run(module)
+        yield
     finally:
         if collecting:
             gc.enable()
