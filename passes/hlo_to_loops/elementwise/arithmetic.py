@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from hlo.passes.hlo_to_loops.element_types import ElementType
+from hlo.passes.hlo_to_loops.elementwise import host_instructions
 from hlo.passes.hlo_to_loops.elementwise.numeric import (
     Bits,
     Mask,
@@ -19,12 +20,19 @@ from hlo.passes.hlo_to_loops.elementwise.rounding import decode, encode
 
 def maximum(x: Real, y: Real) -> Real:
     """IEEE 754-2019 maximum: NaN if either is NaN, and -0 below +0."""
-    return x.op("maximumf", y)
+    return _extremum(x, y, largest=True)
 
 
 def minimum(x: Real, y: Real) -> Real:
     """IEEE 754-2019 minimum: NaN if either is NaN, and -0 below +0."""
-    return x.op("minimumf", y)
+    return _extremum(x, y, largest=False)
+
+
+def _extremum(x: Real, y: Real, *, largest: bool) -> Real:
+    number = host_instructions.extremum(x, y, largest=largest)
+    if number is None:
+        return x.op("maximumf" if largest else "minimumf", y)
+    return Mask(x.b, x.op("cmpf uno,", y).name).real(x + y, number)
 
 
 def clamp(low: Real, x: Real, high: Real) -> Real:

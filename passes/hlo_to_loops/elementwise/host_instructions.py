@@ -46,6 +46,15 @@ def split_exponent(x: Real) -> tuple[Real, Real] | None:
     return mantissa, _masked("getexp", x, [(x.name, None), (x.name, None)])
 
 
+def extremum(x: Real, y: Real, *, largest: bool) -> Real | None:
+    """The larger or smaller of two numbers, -0 below +0; the number where one is NaN (vrange)."""
+    if not _has_avx512(x) or "avx512dq" not in host_features():
+        return None
+    choice = 0b0100 | largest  # the sign is the chosen operand's
+    operands: list[Operand] = [(x.name, None), (y.name, None), (choice, "i32"), (x.name, None)]
+    return _masked("range", x, operands)
+
+
 def fix_up(result: Real, operand: Real, answers: Mapping[str, str]) -> Real | None:
     """`result`, or what `answers` says for the class of the operand (vfixupimm).
 
