@@ -17,6 +17,7 @@ COST_OF_VECTORS = {1: 1.3, 2: 2.1, 3: 3.0, 4: 4.0}
 PANEL_BYTES = 36 << 10  # of one part of the depth of a panel of the right operand
 PACKED_BYTES = 192 << 10  # of a block of panels: it stays in the second-level cache
 PACKED_BYTES_BOTH = 384 << 10  # where the left operand is packed too, once for each block
+SUMS_BYTES = 512 << 10  # of sums that wait for the next part of the depth
 ROWS = 512  # of a work unit's block
 ROWS_PACKED = 256  # where the left operand is packed too
 FEWEST_UNITS = 8
@@ -114,7 +115,10 @@ def blocking_of(
     panels, tiles = -(-columns // vectors), -(-m // rows)
     packed_bytes = PACKED_BYTES_BOTH if packs_left else PACKED_BYTES
     panel_block = even_part(panels, max(1, packed_bytes // (depth * vectors * VECTOR_BYTES)))
-    tile_block = even_part(tiles, max(1, (ROWS_PACKED if packs_left else ROWS) // rows))
+    most_rows = ROWS_PACKED if packs_left else ROWS
+    if depth < k:
+        most_rows = min(most_rows, SUMS_BYTES // (panel_block * vectors * VECTOR_BYTES))
+    tile_block = even_part(tiles, max(1, most_rows // rows))
     units = max(1, min(FEWEST_UNITS, batch * m * n * k // UNIT_WORK))
     # Columns first: panels are then packed once, by whoever multiplies them.
     wanted = min(panels, -(-units // (batch * -(-tiles // tile_block))))

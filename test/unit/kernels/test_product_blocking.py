@@ -1,0 +1,32 @@
+"""Packed products are cut into blocks that cover them and fit their caches and stacks."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from hlo.passes.hlo_to_loops.product_blocking import blocking_of
+
+SIZES = (16, 100, 145, 512, 1000, 4096)
+
+
+@pytest.mark.parametrize("packs_left", [False, True])
+@pytest.mark.parametrize(("lanes", "element_bytes"), [(16, 4), (8, 8)])
+def test_blocks_cover_the_product_and_fit(lanes: int, element_bytes: int, packs_left: bool) -> None:
+    for m, n, k in itertools.product(SIZES, SIZES, SIZES):
+        s = blocking_of(m, n, k, lanes, packs_left=packs_left)
+        assert 0 < s.last_rows <= s.rows and 0 < s.last_columns <= s.width
+        assert 0 < s.last_depth <= s.depth
+        assert s.row_blocks * s.tiles >= s.all_tiles
+        assert s.column_blocks * s.panels >= s.all_panels
+        packed = s.panels * s.depth * s.width * element_bytes
+        assert packed <= (384 if packs_left else 192) << 10
+        waiting = s.tiles * s.panels * s.rows * s.width * element_bytes
+        assert s.depth_blocks == 1 or waiting <= 512 << 10
+
+
+def test_large_products_have_work_for_several_threads() -> None:
+    for m, n, k in [(128, 768, 768), (256, 256, 1024), (2048, 48, 4096)]:
+        s = blocking_of(m, n, k, 16)
+        assert s.row_blocks * s.column_blocks >= 8
