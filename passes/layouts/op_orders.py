@@ -6,6 +6,7 @@ then, and which order the result gets if an operand's order is kept.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from hlo.passes.cost.layout_cost import copy_bytes, dot_bytes, wants_features_last
@@ -13,6 +14,7 @@ from hlo.passes.hlo_to_loops.elemental.reductions import monoid_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 from hlo.passes.layouts.dot_dimensions import (
     BATCH,
+    batch_dimensions,
     free_dimensions,
     result_dimension,
     side_of,
@@ -239,7 +241,19 @@ class Dot(Family):
         depth = size_of(rhs, summed_dimensions(node, sides[1]))
         minor = [d for d in orders[rhs] if rhs.shape[d] != 1][-1:]
         packed = any(d in summed_dimensions(node, sides[1]) for d in minor) and rows != 1
-        return dot_bytes(lhs, rhs, (rows, columns, depth), packed)
+        scattered = not self._is_matrix(node, sides[1], orders[rhs])
+        copied = copy_bytes(rhs) if scattered else 0
+        return dot_bytes(lhs, rhs, (rows, columns, depth), packed) + copied
+
+    @staticmethod
+    def _is_matrix(node: Node, side: int, order: Order) -> bool:
+        """Whether an operand's free dimensions are neighbours in memory, and so are the contracted
+        ones: kernels get a copy of a right operand that is not so.
+        """
+        operand, batch = node.operands[side], batch_dimensions(node, side)
+        summed = summed_dimensions(node, side)
+        runs = [d in summed for d in order if operand.shape[d] != 1 and d not in batch]
+        return sum(a != b for a, b in itertools.pairwise(runs)) <= 1
 
     def swaps(self, node: Node, order: Order) -> bool:
         """Whether the result has the free dimensions of the right operand first."""

@@ -50,6 +50,17 @@ func.func @arguments_stay(%x: tensor<64x32xf32>, %y: tensor<32x64xf32>) -> tenso
   return %1 : tensor<32x64xf32>
 }
 
+// As 8 x 4 x 32 x 16 in memory the right operand's contracted dimensions, 8 and 32, would lie apart,
+// and its product get a copy: no less than the transpose.
+// CHECK-LABEL: func.func @scattered
+// CHECK-NOT: #hlo.layout
+func.func @scattered(%x: tensor<8x4x32x64xf32>, %y: tensor<8x4x64x16xf32>, %z: tensor<8x32x48xf32>) -> tensor<48x4x16xf32> {
+  %0 = hlo.dot_general %x, %y, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2] : (tensor<8x4x32x64xf32>, tensor<8x4x64x16xf32>) -> tensor<8x4x32x16xf32>
+  %1 = hlo.transpose %0, dims = [0, 2, 1, 3] : (tensor<8x4x32x16xf32>) -> tensor<8x32x4x16xf32>
+  %2 = hlo.dot_general %z, %1, contracting_dims = [0, 1] x [0, 1] : (tensor<8x32x48xf32>, tensor<8x32x4x16xf32>) -> tensor<48x4x16xf32>
+  return %2 : tensor<48x4x16xf32>
+}
+
 // A softmax along columns reads what a dot makes: as rows of the transposed product they are read
 // once, and the next dot takes them in any order.
 // CHECK-LABEL: func.func @columns
