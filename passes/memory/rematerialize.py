@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hlo import ir
@@ -10,18 +11,20 @@ from hlo.passes.cost.kernel_cost import cost_of
 from hlo.passes.hlo_to_host.carried import carried_through
 from hlo.passes.hlo_to_host.program import entry_of, results_in_arguments
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
-from hlo.passes.memory.block_problem import CONTROL_FLOW, BlockProblem, block_problem
+from hlo.passes.memory.block_problem import CONTROL_FLOW, BlockProblem, block_problem, nested_homes
 from hlo.passes.memory.scheduling import Recomputed, profile, recompute
 from hlo.passes.rewrite.walk import reads_from_outside
 
 BYTES_A_FLOP = 0.25  # what a flop costs, in bytes moved
 BYTES_A_TRANSCENDENTAL = 4.0
+MOST_ROUNDS = 8  # over the program: what is at the peak changes
 DEAR = frozenset({"custom_call", "scatter", "dynamic_update_slice", "rng_bit_generator"})
 
 
 @dataclass(frozen=True)
 class Rematerialize(Pass):
-    """Makes intermediates of the entry again where they are read, until few enough bytes are live.
+    """Makes intermediates again where they are read, until few enough bytes are live: of the entry,
+    and where its peak is in a loop's body or a branch, of that.
 
     Cheap kernels come first, by bytes moved and flops for each byte saved; dots, convolutions and
     whole chains of kernels if they must. Loops, branches, updates in place and library calls are
@@ -47,25 +50,51 @@ class Rematerialize(Pass):
         if not self.live_bytes:
             return False
         function = entry_of(module)
-        with reading(function.regions[0].blocks[0]) as region:
-            problem = _problem_of(function, region)
-            costs = [None if problem.live.is_view(n) else _cost(n) for n in region.nodes]
-            found = recompute(problem.problem, costs, self.live_bytes)
-            if any(found.again):
-                _Rewriter(problem, found).run()
-        return any(found.again)
+        changed = False
+        for _ in range(MOST_ROUNDS):
+            with reading(function.regions[0].blocks[0]) as region:
+                aliases = results_in_arguments(function, region)
+                homes = {i: region.arguments[a] for i, a in aliases.items()}
+                if not _lower(region, homes, self.live_bytes):
+                    break
+            changed = True
+            if live_bytes_of(module) <= self.live_bytes:
+                break
+        return changed
+
+
+def _lower(region: Region, homes: Mapping[int, Tensor], budget: int) -> bool:
+    """Makes values of a block again until it meets a budget, or else of the blocks at its peak."""
+    block = block_problem(region, homes)
+    costs = [None if block.live.is_view(node) else _cost(node) for node in region.nodes]
+    found = recompute(block.problem, costs, budget)
+    if any(found.again):
+        _Rewriter(block, found).run()
+        return True
+    excess, at = found.peak - budget, profile(block.problem).at
+    if excess <= 0 or not region.nodes or region.nodes[at].name not in CONTROL_FLOW:
+        return False
+    node = region.nodes[at]
+    peaks = [
+        profile(block_problem(inner, nested_homes(node, i)).problem).peak
+        for i, inner in enumerate(node.regions)
+    ]
+    limit = max(max(peaks) - excess, 1)
+    lowered = [
+        _lower(inner, nested_homes(node, i), limit)
+        for i, inner in enumerate(node.regions)
+        if peaks[i] > limit
+    ]
+    return any(lowered)
 
 
 def live_bytes_of(module: ir.Module) -> int:
     """Most bytes of intermediates of the entry that are live at once, by the same model."""
     function = entry_of(module)
     with reading(function.regions[0].blocks[0]) as region:
-        return profile(_problem_of(function, region).problem).peak
-
-
-def _problem_of(function: ir.Operation, region: Region) -> BlockProblem:
-    aliases = results_in_arguments(function, region)
-    return block_problem(region, {i: region.arguments[a] for i, a in aliases.items()})
+        aliases = results_in_arguments(function, region)
+        homes = {i: region.arguments[a] for i, a in aliases.items()}
+        return profile(block_problem(region, homes).problem).peak
 
 
 def _cost(node: Node) -> float | None:
