@@ -24,6 +24,7 @@ SMALLEST_VECTOR_KERNEL = 1024  # threads that a kernel keeps at least when it ta
 LARGEST_VECTOR_WORK = (
     24  # element operations above which vectors cost more registers than they save
 )
+FEW_OF_A_FOLD = 16  # results of a fold for each of its elements, beyond which threads have one each
 FEW_RESULTS = 4096  # results whose scattered reads are worth a group of threads each
 
 
@@ -320,7 +321,8 @@ def _shared_folds(region: Region) -> GpuKernel | None:
     """A kernel each of whose results is a fold that many threads divide; None if there is none."""
     inputs, outputs = argument_buffers(region)
     size = region.results[0].size
-    group = grouping(size, _longest_fold(region), 4)
+    longest = _longest_fold(region)
+    group = grouping(size, longest, 4)
     em = ThreadEmitter(ThreadBuilder(group.block), inputs)
     b = em.b
     row, inside = _enter_rows(em, group)
@@ -342,7 +344,8 @@ def _shared_folds(region: Region) -> GpuKernel | None:
                 body()
     except NotVectorizableError:
         return None
-    if not em.divided or not (em.contiguous or size <= FEW_RESULTS):
+    few = size <= FEW_RESULTS and size <= longest * FEW_OF_A_FOLD
+    if not em.divided or not (em.contiguous or few):
         return None
     buffers = [*inputs.values(), *outputs]
     threads = -(-size // (group.block // group.threads)) * group.block

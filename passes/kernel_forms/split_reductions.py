@@ -36,6 +36,7 @@ class SplitReductions(Pass):
     """
 
     pieces: int = 128
+    partials: int = 1 << 30  # results of all pieces together, beyond which there are fewer pieces
     smallest: int = 1 << 17
     largest_result: int = 2048
     enough_rows: int = 64
@@ -86,20 +87,21 @@ class SplitReductions(Pass):
         while run < len(dims) and dims[run] == first + run:
             run += 1
         extent = math.prod(shape[first : first + run])
-        pieces = self._pieces(extent)
+        pieces = self._pieces(extent, max(min(self.pieces, self.partials // kept), 2))
         if pieces == 1:
             return None
         split = (*shape[:first], pieces, extent // pieces, *shape[first + run :])
         return SplitPlan(split, first, (first + 1, *(d - run + 2 for d in dims[run:])))
 
-    def _pieces(self, extent: int) -> int:
+    @staticmethod
+    def _pieces(extent: int, wanted: int) -> int:
         """The divisor of `extent` nearest to the wanted count of pieces; 1 if none is near."""
         near = [
             p
-            for p in range(self.pieces // 8, self.pieces * 4)
+            for p in range(max(wanted // 8, 2), wanted * 4)
             if extent % p == 0 and extent // p >= 16
         ]
-        return min(near, key=lambda p: abs(math.log(p / self.pieces)), default=1)
+        return min(near, key=lambda p: abs(math.log(p / wanted)), default=1)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,12 @@ def fusion_passes(composites: bool = True, fast: bool = False) -> tuple[Pipeline
         FuseHorizontally(),  # kernels are joined as they are
         JoinSmallSteps(),  # scalars ahead of the launch that reads them
     )
+    # A GPU needs 100,000 threads to draw on its memory's full speed, many results or few.
+    splitting = (
+        SplitReductions()
+        if composites
+        else SplitReductions(pieces=512, partials=1 << 17, smallest=1 << 18, largest_result=1 << 15)
+    )
     return (
         AssignLayouts(),  # first: what follows looks at which dimension is minor
         MaterializeLayouts(),
@@ -55,7 +61,7 @@ def fusion_passes(composites: bool = True, fast: bool = False) -> tuple[Pipeline
         PrepareDots(fast=fast),
         SplitDots(),  # sums of partial dots fuse with what follows
         *((SplitMoments(),) if composites else ()),  # a variance in one pass over its input
-        SplitReductions(),  # ahead of fusion, so that both halves take in what is around them
+        splitting,  # ahead of fusion, so that both halves take in what is around them
         *((MarkViews(),) if composites else ()),  # what kernels read in memory stays there
         SinkBroadcasts(),  # into loops, whose kernels then read what is smaller
         Fuse(gpu=not composites),

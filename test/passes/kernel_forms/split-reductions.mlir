@@ -1,6 +1,7 @@
 // Long reductions to few elements become partial ones side by side: each that qualifies.
 // RUN: hlo-opt --split-reductions %s | FileCheck %s
 // RUN: hlo-opt --split-reductions='pieces=8 smallest=100' %s | FileCheck %s --check-prefix=EIGHT
+// RUN: hlo-opt --split-reductions='pieces=512 partials=4096' %s | FileCheck %s --check-prefix=PARTIALS
 
 // 1048576 = 128 x 8192, and 65536 = 128 x 512. A maximum may take its initial value many times.
 // CHECK-LABEL: func.func @main
@@ -14,6 +15,10 @@
 // CHECK-NOT: hlo.reshape %arg2
 // EIGHT: hlo.reshape %arg0 : (tensor<1048576xf32>) -> tensor<8x131072xf32>
 // EIGHT: hlo.reshape %arg2 : (tensor<1000xf32>) -> tensor<8x125xf32>
+
+// Of 16 results 256 pieces are 4096 partial results.
+// PARTIALS: hlo.reshape %arg0 : (tensor<1048576xf32>) -> tensor<512x2048xf32>
+// PARTIALS: hlo.reshape %arg1 : (tensor<65536x16xi32>) -> tensor<256x256x16xi32>
 
 // A sum that starts at 1 must not add it in every piece.
 // CHECK-LABEL: func.func @start
