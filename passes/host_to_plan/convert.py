@@ -225,14 +225,14 @@ def _with_library(
 ) -> list[Step]:
     """The launches, or a call of the vendor's library that they stand in for.
 
-    A library may not write its operands' memory.
+    A library may not write its operands' memory, and a call touches that of its operands alone.
     """
     product = kernel.product
     if product is None:
         return list(launches)
     reads = tuple(arguments[i] for i in product.inputs)
     result = arguments[len(kernel.inputs)]
-    if any(read.overlaps(result) for read in reads):
+    if kernel.scratch or any(read.overlaps(result) for read in reads):
         return list(launches)
     return [
         VendorCall(
