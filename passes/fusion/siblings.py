@@ -13,6 +13,7 @@ from hlo.passes.cost.caches import runs_stay_in_cache
 from hlo.passes.cost.kernel_cost import bytes_of
 from hlo.passes.fusion.groups import BlockFusion, Group
 from hlo.passes.fusion.op_traits import ELEMENTWISE, FREE_TO_REPEAT
+from hlo.passes.fusion.row_results import rows_agree, shared_bytes
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, captured
 from hlo.passes.hlo_to_loops.index_maps import ROOT
 from hlo.passes.hlo_to_loops.joint_folds import MOST_ACCUMULATORS, may_be_joint, same_loops
@@ -33,6 +34,7 @@ def merge_siblings(fusion: BlockFusion, groups: list[Group]) -> list[Group]:
     merger = _Merger(fusion, groups)
     for group in sorted(groups, key=lambda g: fusion.position[g.root]):
         merger.add(group)
+    merger.add_rows([group for group in groups if group not in merger.gone])
     return [group for group in groups if group not in merger.gone]
 
 
@@ -66,6 +68,42 @@ class _Merger:
         for read in self._reads(group):
             self.readers.setdefault(read, []).append(group)
 
+    def add_rows(self, groups: list[Group]) -> None:
+        """Joins reductions of rows with kernels over the same rows, the last ones first."""
+        position = self.fusion.position
+        able = [g for g in groups if _may_have_siblings(g)]
+        over: dict[Tensor, list[Group]] = {}
+        for group in able:
+            size = group.root.results[0].size
+            held = {o for n in group.nodes for o in (*n.operands, *n.results) if o.size == size}
+            for tensor in held:
+                over.setdefault(tensor, []).append(group)
+        for rows in sorted(able, key=lambda g: -position[g.root]):
+            if not any(n.name == "reduce" for n in rows.nodes):
+                continue
+            read = {o for n in rows.nodes for o in n.operands if o.producer not in rows.nodes}
+            found = {g: None for o in read for g in over.get(o, ()) if g is not rows}
+            shared = {g: shared_bytes(self.fusion, g, rows) for g in found if g not in self.gone}
+            for whole in sorted(shared, key=lambda g: (-shared[g], position[g.root])):
+                if shared[whole] >= LEAST_SHARED and self._take_rows(whole, rows, shared[whole]):
+                    break
+
+    def _take_rows(self, whole: Group, rows: Group, shared: int) -> bool:
+        nodes = whole.nodes | rows.nodes
+        if len(nodes) > self.fusion.max_ops or self._comes_early(whole, rows):
+            return False
+        if max(self._waiting(whole, rows), self._waiting(rows, whole)) > max(MOST_WAITING, shared):
+            return False
+        places = rows_agree(self.fusion, whole, rows)
+        if places is None or not self._independent(whole, rows):
+            return False
+        self._merge(rows, whole)
+        whole.places = places
+        return True
+
+    def _waiting(self, group: Group, other: Group) -> int:
+        return _waiting_bytes(self.fusion, group, other)
+
     def _reads(self, group: Group) -> Iterator[Read]:
         """What a group reads from memory, and where."""
         found: dict[Read, None] = {}
@@ -95,8 +133,14 @@ class _Merger:
         """Whether large results of one would be in memory long before they are needed."""
         position = self.fusion.position
         large = min(sum(bytes_of(n.results[0]) for n in _roots(g)) for g in (first, second))
-        apart = position[second.root] - position[first.root]
+        apart = abs(position[second.root] - position[first.root])
         return large > MOST_WAITING and apart > MOST_APART
+
+    def _comes_early(self, whole: Group, rows: Group) -> bool:
+        """Whether large results would be made with those of rows, long before they are needed."""
+        position = self.fusion.position
+        large = sum(bytes_of(n.results[0]) for n in _roots(whole))
+        return large > MOST_WAITING and position[whole.root] - position[rows.root] > MOST_APART
 
     def _loops_agree(self, first: Group, second: Group) -> bool:
         """Whether what the groups have in common is made and read at the same elements."""
@@ -175,7 +219,8 @@ class _Merger:
         second.more_roots += [n for n in _roots(first) if self._is_needed_outside(n, second)]
         second.repeated |= first.repeated
         second.copies = max(first.copies, second.copies)
-        self.spans.append((fusion.position[first.root], fusion.position[second.root]))
+        ends = (fusion.position[first.root], fusion.position[second.root])
+        self.spans.append((min(ends), max(ends)))
         self.gone.add(first)
         self.stores.update(dict.fromkeys(_roots(first), second))
 

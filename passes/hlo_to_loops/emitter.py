@@ -105,6 +105,8 @@ class Emitter:
         self.joint: dict[Node, tuple[Node, ...]] = {}
         # The reductions whose results it needs at the same elements: their loops come first.
         self.earlier: dict[Node, tuple[Node, ...]] = {}
+        # If set: emits what is made once for each run of the innermost loop, given where it begins.
+        self.at_row: Callable[[Affine], None] | None = None
         # The columns of the innermost loop, where they are folded a block at a time.
         self.block: ColumnBlock | None = None
         # While tiles are computed: where their strided loads come from.

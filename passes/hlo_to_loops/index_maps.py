@@ -6,6 +6,7 @@ order, are number 0; elementwise ops and reshapes read where they are written.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable
 
 from hlo.passes.hlo_to_loops.elementwise import EMITTERS
@@ -38,6 +39,15 @@ class IndexMaps:
             fold, own = self._folds[number]
             if _spreads_over(reader, fold):
                 return own
+        if number == ROOT and (size := _rows_of(reader)):
+            return self.row(size)
+        if (
+            reader.name == "reduce"
+            and number == self.row(reader.results[0].size)
+            and operand < len(reader.operands) // 2
+            and _folds_rows(reader)
+        ):
+            return ROOT  # the elements of the row
         if reader.name in _KEEPS_PLACE and reader.operands[operand].size == reader.results[0].size:
             return number
         key = (_key_of(reader, operand), number)
@@ -47,6 +57,11 @@ class IndexMaps:
         if self.folds and reader.name == "reduce" and operand < len(reader.operands) // 2:
             self._folds.setdefault(found, (reader, number))
         return found
+
+    def row(self, size: int) -> int:
+        """The map of the root's row, where it has `size` of them."""
+        key = (("row", size), ROOT)
+        return self._numbers.setdefault(key, len(self._numbers) + 1)
 
     def all_through(self, reader: Node, tensor: Tensor, numbers: Iterable[int]) -> frozenset[int]:
         """The maps that an op, computed at some maps, reads a tensor at."""
@@ -62,6 +77,30 @@ def _key_of(reader: Node, operand: int) -> Hashable:
     if reader.name == "reduce" and operand < len(reader.operands) // 2:
         return "reduce", tuple(sorted(reader.attributes["dimensions"])), reader.operands[0].shape
     return reader, operand
+
+
+def _rows_of(reader: Node) -> int:
+    """How many rows a broadcast spreads one element each over; 0 if it does anything else."""
+    if reader.name != "broadcast_in_dim":
+        return 0
+    operand, shape = reader.operands[0], reader.results[0].shape
+    if operand.size in (1, math.prod(shape)):
+        return 0
+    dims = reader.attributes["broadcast_dimensions"]
+    kept = [d for d, size in zip(dims, operand.shape, strict=True) if size != 1]
+    wide = [d for d, size in enumerate(shape) if size != 1]
+    leads = kept == wide[: len(kept)] and all(
+        operand.shape[i] in (1, shape[d]) for i, d in enumerate(dims)
+    )
+    return operand.size if leads else 0
+
+
+def _folds_rows(reduce: Node) -> bool:
+    """Whether a reduction folds what lies side by side in memory."""
+    shape = reduce.operands[0].shape
+    wide = [d for d, size in enumerate(shape) if size != 1]
+    folded = [d for d in sorted(reduce.attributes["dimensions"]) if shape[d] != 1]
+    return bool(folded) and wide[len(wide) - len(folded) :] == folded
 
 
 def _spreads_over(broadcast: Node, fold: Node) -> bool:

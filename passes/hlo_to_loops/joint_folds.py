@@ -110,8 +110,9 @@ def _needed_at(region: Region) -> dict[Node, frozenset[int]]:
     maps = IndexMaps()
     at: dict[Tensor, set[int]] = {}
     needed: dict[Node, frozenset[int]] = {}
+    size = max(result.size for result in region.results)
     for result in region.results:
-        at.setdefault(result, set()).add(ROOT)
+        at.setdefault(result, set()).add(ROOT if result.size == size else maps.row(result.size))
     for node in reversed(region.nodes):
         numbers = frozenset(n for result in node.results for n in at.get(result, ()))
         needed[node] = numbers

@@ -165,16 +165,22 @@ def emitter_for(builder: Builder, inputs: Mapping[Tensor, Buffer], width: Width)
 
 
 def emit_elements(region: Region, width: Width) -> Kernel:
-    """A kernel that computes a region's results, all of one element count, element by element.
+    """A kernel that computes a region's results element by element.
+
+    They have one element count, or one element for each row of those that have most.
 
     Raises:
         NotVectorizableError: the index maps do not allow that width.
     """
     inputs, outputs = argument_buffers(region)
-    size = region.results[0].size
+    size = max(root.size for root in region.results)
+    whole = [(t, o) for t, o in zip(region.results, outputs, strict=True) if t.size == size]
+    rows = [(t, o) for t, o in zip(region.results, outputs, strict=True) if t.size != size]
     builder = Builder()
     em = emitter_for(builder, inputs, width)
-    extents = merge_cuts({cut for root in region.results for cut in em.cuts(root)}, size)
+    cuts = {cut for root, _ in whole for cut in em.cuts(root)}
+    extents = merge_cuts(cuts | {size // max(root.size, 1) for root, _ in rows}, size)
+    assert all(root.size * extents[-1] == size for root, _ in rows), "results of other rows"
     lanes = lanes_for(width, extents)
     nest = _nest_of(region, extents, lanes)
     folds = Folds.of(region)
@@ -185,11 +191,24 @@ def emit_elements(region: Region, width: Width) -> Kernel:
 
     def body(offset: Affine) -> None:
         em.body = builder.region
-        values = [em.element(root, Position.of_offset(offset)) for root in region.results]
+        values = [em.element(root, Position.of_offset(offset)) for root, _ in whole]
         written.add(offset)
-        for value, buffer in zip(values, outputs, strict=True):
+        for value, (_, buffer) in zip(values, whole, strict=True):
             em.store(value, buffer, offset)
 
+    def row(base: Affine) -> None:
+        """What has one element for a row, ahead of the loop over it; in program order."""
+        at, _ = em.divmod(base, extents[-1])
+        for node in region.nodes:
+            for root, buffer in rows:
+                if root in node.results:
+                    em.store(em.element(root, Position.of_offset(at)), buffer, at)
+
+    def reusable() -> list[int]:
+        held = enumerate(inputs.values())
+        return [i for i, buffer in held if _read_before_written(em, nest, buffer, written)]
+
+    em.at_row = row if rows else None
     if size:
         emit_streaming(em, list(inputs.values()), outputs, lambda: nest.emit(em, lanes, body))
     return Kernel(
@@ -197,11 +216,8 @@ def emit_elements(region: Region, width: Width) -> Kernel:
         nest.units if size else 0,
         tuple(buffer.memref for buffer in inputs.values()),
         tuple(buffer.memref for buffer in outputs),
-        in_place=tuple(
-            i
-            for i, buffer in enumerate(inputs.values())
-            if _read_before_written(em, nest, buffer, written)
-        ),
+        in_place=() if rows else tuple(reusable()),
+        replaces=tuple((outputs.index(o), i) for _, o in whole for i in reusable()) if rows else (),
     )
 
 
@@ -271,7 +287,7 @@ def _folds_columns(node: Node) -> bool:
 
 def _block_of(region: Region, extents: Sequence[int], step: int) -> int:
     """Elements of the innermost loop in one work unit; whole rows where they hold folds."""
-    size = region.results[0].size
+    size = max(root.size for root in region.results)
     if any(n.name in FOLDS and n.results[0].size != size for n in region.nodes):
         return extents[-1]
     per_element = max(1, work_of(region) // max(1, size))
@@ -373,6 +389,8 @@ class Nest:
         step = max(lanes, 1)
         whole = extent // step * step
         start, end = b.index(0), b.index(whole)
+        if em.at_row is not None:
+            em.at_row(base)
         if self.blocks > 1:
             start = em.index(block * self.block + -low)
             stop = em.index(block * self.block + (self.block - low))

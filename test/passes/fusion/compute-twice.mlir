@@ -1,5 +1,5 @@
 // A cheap op of one large argument is computed by both kernels that read it: 2 x 1 MiB read instead of 1 read, 1 written,
-// 1 read. One that costs much, and one of two large arguments are stored.
+// 1 read. One that costs much, and one of two large arguments are stored, by the kernel that sums their rows.
 // RUN: hlo-opt --explain-fusion %s | FileCheck %s
 // RUN: hlo-opt --fuse %s | FileCheck %s --check-prefix=FUSED
 
@@ -15,8 +15,9 @@ module {
     return %2, %3 : tensor<512xf32>, tensor<512x512xf32>
   }
   // FUSED-LABEL: func.func private @dear
-  // FUSED: hlo.exponential
   // FUSED: "hlo.fusion"
+  // FUSED: hlo.exponential
+  // FUSED: hlo.reduce
   // FUSED-NOT: hlo.exponential
   // FUSED: return
   func.func private @dear(%x: tensor<512x512xf32>) -> (tensor<512xf32>, tensor<512x512xf32>) {
@@ -28,8 +29,9 @@ module {
     return %2, %3 : tensor<512xf32>, tensor<512x512xf32>
   }
   // FUSED-LABEL: func.func private @two
-  // FUSED: hlo.subtract
   // FUSED: "hlo.fusion"
+  // FUSED: hlo.subtract
+  // FUSED: hlo.reduce
   // FUSED-NOT: hlo.subtract
   // FUSED: return
   func.func private @two(%x: tensor<512x512xf32>, %y: tensor<512x512xf32>) -> (tensor<512xf32>, tensor<512x512xf32>) {
