@@ -15,19 +15,21 @@ from hlo.passes.memory.scheduling.problem import Problem, Tally
 LOOK_AHEAD = 4  # steps of a chain
 
 
-def freeing_first(problem: Problem, order: Sequence[int], limit: int) -> list[int]:
+def freeing_first(problem: Problem, order: Sequence[int], limit: int, slack: int = 0) -> list[int]:
     """Runs steps that free memory as soon as they are ready.
 
     Args:
         order: a possible order; what frees nothing runs in this order.
         limit: bytes; steps are not run ahead of their turn if that would need more.
+        slack: bytes; steps that take no more than that run at once too, since others may wait for
+            them (a step counter, that all updates of parameters read).
     """
-    return _Forward(problem, order, limit).run()
+    return _Forward(problem, order, limit, slack).run()
 
 
 class _Forward:
-    def __init__(self, problem: Problem, order: Sequence[int], limit: int) -> None:
-        self.problem, self.limit = problem, limit
+    def __init__(self, problem: Problem, order: Sequence[int], limit: int, slack: int) -> None:
+        self.problem, self.limit, self.slack = problem, limit, slack
         self.tally = Tally.at_start(problem)
         self.rank = [0] * len(order)
         for position, at in enumerate(order):
@@ -59,7 +61,7 @@ class _Forward:
             heapq.heappush(self.freeing, (gain, self.rank[at], at))
 
     def _gain(self, at: int) -> int | None:
-        """Bytes live after a step or its chain, less those before; None unless that is <= 0."""
+        """Bytes live after a step or its chain, less those before; None if more than the slack."""
         undo: list[tuple[int, int, int]] = []
         tally, start = self.tally, self.tally.live
         best: int | None = None
@@ -67,7 +69,7 @@ class _Forward:
             during, after, changes = tally.effect(at)
             if during > self.limit:
                 break
-            if after <= start:
+            if after <= start + self.slack:
                 best = after - start
                 break
             reads = dict.fromkeys(self.problem.steps[at].reads)

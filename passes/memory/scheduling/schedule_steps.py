@@ -10,6 +10,9 @@ from hlo.passes.memory.scheduling.list_schedule import freeing_first, making_las
 from hlo.passes.memory.scheduling.problem import Problem, profile
 
 
+SMALL = 64  # parts of the peak that a step takes of which it is not worth waiting to run it
+
+
 @dataclass(frozen=True)
 class Found:
     """An order, its peak, that of the order given, and the rule that found it."""
@@ -50,6 +53,7 @@ def _orders(problem: Problem, limit: int) -> Iterator[tuple[str, list[int]]]:
     given = list(range(len(problem.steps)))
     early = freeing_first(problem, given, limit)
     yield "free early", early
+    yield "free early, small ones too", freeing_first(problem, given, limit, limit // SMALL)
     late = making_last(problem, given)
     yield "make late", late
     yield "make late, free early", freeing_first(problem, late, limit)

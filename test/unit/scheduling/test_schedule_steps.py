@@ -105,3 +105,15 @@ def test_time_is_near_linear() -> None:
 
     seconds(500)
     assert seconds(16_000) < 12 * seconds(2_000) + 1  # 8 times the steps
+
+
+def test_a_small_step_that_many_wait_for_is_not_put_off() -> None:
+    """A counter stands last but for the updates that read it, each of which frees a large value."""
+    count = 8
+    values = [Value(1000) for _ in range(count)] + [Value(4)] + [Value(0, True)] * count
+    steps = [Step((i,)) for i in range(count)]
+    steps.append(Step((count,)))
+    steps += [Step((count + 1 + i,), (i, count)) for i in range(count)]
+    found = schedule(Problem(steps, values))
+    assert found.peak_before == count * 1000 + 4
+    assert found.peak <= 2 * 1000 + 4
