@@ -9,7 +9,6 @@ from hlo.passes.memory.scheduling.exact import best_order
 from hlo.passes.memory.scheduling.list_schedule import freeing_first, making_last
 from hlo.passes.memory.scheduling.problem import Problem, profile
 
-
 SMALL = 64  # parts of the peak that a step takes of which it is not worth waiting to run it
 
 
