@@ -47,6 +47,7 @@ class _Merger:
         self.stores = {n: g for g in groups for n in (g.root, *g.more_roots)}
         # Where the first and the last root of each merged kernel stand.
         self.spans: list[tuple[int, int]] = []
+        self._made_by: dict[Group, list[Node]] = {}  # what makes a group's inputs
 
     def add(self, group: Group) -> None:
         """Joins a group with the best of those before it; it stands for both from then on."""
@@ -202,6 +203,11 @@ class _Merger:
         return limit
 
     def _producers(self, group: Group) -> list[Node]:
+        if group not in self._made_by:
+            self._made_by[group] = self._find_producers(group)
+        return self._made_by[group]
+
+    def _find_producers(self, group: Group) -> list[Node]:
         operands = {o for n in group.nodes for o in captured(n)}
         found = {o.producer for o in operands if o.producer not in group.nodes}
         return [n for n in found if n is not None and n in self.fusion.position]
@@ -210,6 +216,7 @@ class _Merger:
         """Moves what `first` holds into `second`, whose root is the later one."""
         fusion = self.fusion
         yes = f"both read what {_what_they_share(fusion, first, second)} makes: once for both"
+        self._made_by.pop(second, None)
         fusion.join_siblings(first.root, second.root, yes)
         for node in first.nodes:
             owners = fusion.groups[node]
