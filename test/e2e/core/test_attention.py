@@ -214,8 +214,8 @@ def test_hidden_keys_are_skipped_only_where_that_changes_nothing(keys: int, kind
     rng = np.random.default_rng(3)
     q, k, v = (rng.standard_normal(case.shape(s)) for s in (case.query, case.key, case.value))
     v[0, keys - 1, 0, 3], v[0, keys - 40, 1, 5] = np.nan, np.inf
-    # Row 10 has scores below -1e9: the hidden keys have the largest. No other row sees those numbers,
-    # beside which the rest of a score would be lost, in an order of summation of its own.
+    # Row 10 has scores below -1e9: the hidden keys have the largest. No other row sees those
+    # numbers, beside which what is left of a score is up to the order of summation.
     q[0, :, 1], k[0, :, 1] = 0.0, 1e9
     q[0, 10, 1] = -1e9
     k[0, 50, 2, 0], k[0, 60, 2, 1] = np.nan, np.inf
