@@ -571,9 +571,10 @@ def _goes_element_by_element(node: Node, size: int) -> bool:
     """
     if node.name in ("broadcast_in_dim", "constant", "iota"):
         return True
-    return (node.name in ELEMENTWISE or node.name == "reshape") and all(
-        r.size == size for r in node.results
-    )
+    if node.name not in ELEMENTWISE and node.name != "reshape":
+        return False
+    cheap = node.name not in EXPENSIVE
+    return all(r.size == size or (cheap and r.size < size) for r in node.results)
 
 
 def is_free_to_repeat(node: Node) -> bool:
