@@ -118,6 +118,14 @@ def test_softmax_spelled_out() -> None:
     check(attend, *operands(70, 90))
 
 
+def test_softmax_in_f16_whose_sums_are_f32() -> None:
+    def attend(q: Any, k: Any, v: Any) -> Any:
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * jnp.float16(0.2)
+        return jnp.einsum("bhqk,bkhd->bqhd", nn.softmax(scores), v)
+
+    check(attend, *operands(70, 90, kind=np.float16), tolerance=4e-3)
+
+
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("size", [64, 160])
 def test_gradients(size: int, causal: bool) -> None:
