@@ -21,7 +21,8 @@ from hlo.passes.hlo_to_loops.joint_folds import MOST_ACCUMULATORS, may_be_joint,
 # Ops that leave a kernel's loops as they are: vectors of neighbours stay vectors of neighbours.
 _IN_ORDER = ELEMENTWISE | FREE_TO_REPEAT | {"reduce"}
 LEAST_SHARED = 1 << 12  # bytes read once instead of twice that are worth another kernel's code
-MOST_STEPS = 2048  # of the search for a dependence between two kernels
+MOST_TRIED = 8  # kernels that one is tried to be joined with
+MOST_STEPS = 64  # of the search for a dependence between two kernels
 # What one kernel alone reads may have to wait in memory for the other.
 MOST_WAITING = 1 << 16
 MOST_APART = 64  # ops between two kernels whose results are large
@@ -62,7 +63,7 @@ class _Merger:
             maker = self.stores.get(read[0].producer) if read[0].producer else None
             if maker is not None and maker is not group and _may_have_siblings(maker):
                 shared[maker] = shared.get(maker, 0) + bytes_of(read[0])
-        for other in sorted(shared, key=lambda g: -shared[g]):
+        for other in sorted(shared, key=lambda g: -shared[g])[:MOST_TRIED]:
             if shared[other] >= LEAST_SHARED and self._fit(other, group, shared[other]):
                 self._merge(other, group)
                 break
