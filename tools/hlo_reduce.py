@@ -18,7 +18,7 @@ from hlo.driver.failing_command import (
     parsed_command,
     write_candidate,
 )
-from hlo.driver.reduce_program import Candidate, reduce_program
+from hlo.driver.reduce_program import reduce_program, whole_program
 from hlo.driver.run_program import RunOptions, arguments_of
 from hlo.importers.program import load_program
 from hlo.tools import hlo_bisect, hlo_opt, hlo_run
@@ -58,7 +58,7 @@ def _run(args: argparse.Namespace) -> int:
     )
     with tempfile.TemporaryDirectory(prefix="hlo-reduce-") as folder:
         command = FailingCommand(words, TOOLS, Path(folder), args.match)
-        whole = Candidate(str(module), tuple(arguments))
+        whole = whole_program(module, arguments)
         first = command.run(whole)
         if first.status == 0 or not command.is_same(first, first):
             raise CompileError(

@@ -44,6 +44,12 @@ class Candidate:
         return len(body_of(entry_of(module)).operations) - 1
 
 
+def whole_program(module: ir.Module, arguments: Sequence[np.ndarray]) -> Candidate:
+    """The program as it is given, with all its results."""
+    results = len(terminator_of(body_of(entry_of(module))).operands)
+    return Candidate(str(module), tuple(arguments), frozenset(range(results)))
+
+
 @dataclass
 class _Search:
     """The state of a reduction.
