@@ -7,6 +7,7 @@ dimensions, which then share their loop (`hlo_to_loops.joint_folds`).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from hlo.passes.cost.caches import runs_stay_in_cache
@@ -21,6 +22,7 @@ from hlo.passes.hlo_to_loops.joint_folds import MOST_ACCUMULATORS, may_be_joint,
 # Ops that leave a kernel's loops as they are: vectors of neighbours stay vectors of neighbours.
 _IN_ORDER = ELEMENTWISE | FREE_TO_REPEAT | {"reduce"}
 LEAST_SHARED = 1 << 12  # bytes read once instead of twice that are worth another kernel's code
+MOST_READERS = 64  # of a value, the last ones, that a kernel is compared with
 MOST_TRIED = 8  # kernels that one is tried to be joined with
 MOST_STEPS = 64  # of the search for a dependence between two kernels
 # What one kernel alone reads may have to wait in memory for the other.
@@ -57,7 +59,7 @@ class _Merger:
         reads = list(self._reads(group))
         shared: dict[Group, int] = {}
         for read in reads:
-            for other in self.readers.get(read, ()):
+            for other in self.readers.get(read, [])[-MOST_READERS:]:
                 if other not in self.gone:
                     shared[other] = shared.get(other, 0) + bytes_of(read[0])
             maker = self.stores.get(read[0].producer) if read[0].producer else None
@@ -73,22 +75,29 @@ class _Merger:
     def add_rows(self, groups: list[Group]) -> None:
         """Joins reductions of rows with kernels over the same rows, the last ones first."""
         position = self.fusion.position
-        able = [g for g in groups if _may_have_siblings(g)]
+        able = sorted(filter(_may_have_siblings, groups), key=lambda g: position[g.root])
         over: dict[Tensor, list[Group]] = {}
         for group in able:
             size = group.root.results[0].size
             held = {o for n in group.nodes for o in (*n.operands, *n.results) if o.size == size}
             for tensor in held:
                 over.setdefault(tensor, []).append(group)
-        for rows in sorted(able, key=lambda g: -position[g.root]):
+        for rows in reversed(able):
             if not any(n.name == "reduce" for n in rows.nodes):
                 continue
             read = {o for n in rows.nodes for o in n.operands if o.producer not in rows.nodes}
-            found = {g: None for o in read for g in over.get(o, ()) if g is not rows}
+            near = (g for o in read for g in self._nearest(over.get(o, []), rows))
+            found = {g: None for g in near if g is not rows}
             shared = {g: shared_bytes(self.fusion, g, rows) for g in found if g not in self.gone}
             for whole in sorted(shared, key=lambda g: (-shared[g], position[g.root])):
                 if shared[whole] >= LEAST_SHARED and self._take_rows(whole, rows, shared[whole]):
                     break
+
+    def _nearest(self, groups: list[Group], to: Group) -> list[Group]:
+        """Of groups in program order, as many as are tried that stand on either side of one."""
+        position = self.fusion.position
+        at = bisect_left(groups, position[to.root], key=lambda g: position[g.root])
+        return groups[max(0, at - MOST_TRIED) : at + MOST_TRIED]
 
     def _take_rows(self, whole: Group, rows: Group, shared: int) -> bool:
         nodes = whole.nodes | rows.nodes
