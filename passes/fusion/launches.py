@@ -62,9 +62,8 @@ def _joined(launch: Node) -> Iterator[LaunchEdge]:
     for member in members:
         makers = {o.producer: None for o in member.operands if o.producer in members}
         for maker in makers:
-            if maker is not None:
-                fed |= {maker, member}
-                yield LaunchEdge(maker, member, True, reason)
+            fed |= {maker, member}
+            yield LaunchEdge(maker, member, True, reason)
     for before, after in pairwise(members):
         if not {before, after} <= fed:
             yield LaunchEdge(before, after, True, reason)

@@ -1,8 +1,10 @@
 // Batch normalisation behind a convolution is applied to its register tiles: the scale of a feature, a
-// product of two vectors, is made in the kernel, for each tile that reads it. A root stays outside.
+// product of two vectors, is made in the kernel, for each tile that reads it. A root is a step ahead of
+// it, in the same launch.
 // RUN: hlo-opt --compile-to=fused %s | FileCheck %s
 
-// CHECK: %[[R:.*]] = "hlo.fusion"(%arg2)
+// CHECK: "hlo.fusion"({{.*}}kind = "steps"
+// CHECK: "hlo.fusion"(
 // CHECK: hlo.rsqrt
 // CHECK: "hlo.fusion"(
 // CHECK: hlo.convolution
