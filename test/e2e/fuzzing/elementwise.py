@@ -65,7 +65,9 @@ def special_function(g: Grower) -> None:
     x = g.pick(_accepts("f32", "f64"))
     if x is not None:
         name = g.random.choice(SPECIAL_FUNCTIONS)
-        slack = 2048.0 * EPSILON[x.kind]
+        # Beside a pole at -n, digamma is as uncertain as n times pi is: the more, the larger it is.
+        beside_poles = name == "digamma" and x.kind == "f64"
+        slack = (2.0**24 if beside_poles else 2048.0) * EPSILON[x.kind]
         g.emit(name, [x], (x.shape, x.kind), exact=False, slack=slack)
 
 
