@@ -29,8 +29,6 @@ Update = Callable[[Affine, list[Value]], None]
 
 COLUMN_BYTES = 128  # of a window that a thread should have at the least
 COLUMN_UNITS = 4  # at the most: each goes through all indices
-ROW_UNITS = 2
-FEWEST_ROWS = 64
 
 
 def emit_dynamic_update_slice(region: Region, node: Node) -> Kernel:
@@ -89,8 +87,9 @@ def _safe(em: Emitter, buffer: Buffer, written: set[Affine], elements: int) -> b
 def emit_scatter(region: Region, node: Node) -> Kernel:
     """Applies the updates one after another, in row-major order of the scatter indices.
 
-    The work units are columns of the windows, or rows of the result: each goes through all indices
-    and does what falls to it, so that every element is updated in order, by one thread.
+    The work units are columns of wide windows: each goes through all indices, so that every element
+    is updated in order, by one thread. (Rows of the result as units take longer than one thread
+    alone: a branch for every index that nobody can predict.)
     """
     try:
         return Scatter(region, node).emit(vector=True)
@@ -118,8 +117,6 @@ class Scatter:
         self.shape = self.operands[0].shape
         self.window_operand_dims = [d for d in range(len(self.shape)) if d not in hidden]
         self.units = 1
-        # SSA i64: the first index of the range of units in dimension targets[0], and how many.
-        self.rows: tuple[str, str] | None = None
         # SSA index: where the range of units begins and ends in the last window dimension.
         self.columns: tuple[str, str] | None = None
 
@@ -147,7 +144,7 @@ class Scatter:
         )
 
     def _divide(self, em: Emitter, lanes: int) -> int:
-        """Sets `columns` or `rows`; the number of work units."""
+        """Sets `columns`; the number of work units."""
         b = em.b
         if lanes:
             extent = self.updates[0].shape[-1]
@@ -162,19 +159,7 @@ class Scatter:
                 whole = b.index(extent // lanes * lanes)
                 self.columns = low, b.op(f"arith.minsi {high}, {whole} : index")
                 return -(-extent // block)
-        first = self.targets[0] if self.targets else None
-        if first is None or first in self.window_operand_dims or self.shape[first] < FEWEST_ROWS:
-            return 1
-        rows = self.shape[first]
-        block = -(-rows // ROW_UNITS)
-        low, high = (
-            b.op(f"arith.muli {bound}, {b.index(block)} : index") for bound in ("%begin", "%end")
-        )
-        high = b.op(f"arith.minsi {high}, {b.index(rows)} : index")
-        count = b.op(f"arith.subi {high}, {low} : index")
-        start, extent = (b.op(f"arith.index_cast {v} : index to i64") for v in (low, count))
-        self.rows = start, extent
-        return -(-rows // block)
+        return 1
 
     def _lanes(self, shape: Sequence[int]) -> int:
         """Vector lanes along the last window dimension, if it is contiguous in the operand."""
@@ -297,11 +282,9 @@ class Scatter:
                 if index != ZERO:
                     offset = b.op(f"arith.index_cast {em.index(index)} : index to i64")
                     name = b.op(f"arith.addi {name}, {offset} : i64")
-                place, size = name, b.constant(self.shape[d], "i64")
-                if self.rows is not None and d == self.targets[0]:
-                    low, size = self.rows
-                    place = b.op(f"arith.subi {name}, {low} : i64")
-                checks.append(b.op(f"arith.cmpi ult, {place}, {size} : i64"))
+                checks.append(
+                    b.op(f"arith.cmpi ult, {name}, {b.constant(self.shape[d], 'i64')} : i64")
+                )
                 at[d] = em.name_index(
                     b.op(f"arith.index_cast {name} : i64 to index"), self.shape[d]
                 )
