@@ -272,32 +272,17 @@ from hlo.numpy.sorting import (
     sort,
 )
 
-pi = _np.pi
-e = _np.e
-euler_gamma = _np.euler_gamma
-inf = _np.inf
-nan = _np.nan
+pi, e, euler_gamma = _np.pi, _np.e, _np.euler_gamma
+inf, nan = _np.inf, _np.nan
 newaxis = None
 
 bool_ = _np.bool_
-int8 = _np.int8
-int16 = _np.int16
-int32 = _np.int32
-int64 = _np.int64
-uint8 = _np.uint8
-uint16 = _np.uint16
-uint32 = _np.uint32
-uint64 = _np.uint64
-float16 = _np.float16
-float32 = _np.float32
-float64 = _np.float64
-complex64 = _np.complex64
-complex128 = _np.complex128
+int8, int16, int32, int64 = _np.int8, _np.int16, _np.int32, _np.int64
+uint8, uint16, uint32, uint64 = _np.uint8, _np.uint16, _np.uint32, _np.uint64
+float16, float32, float64 = _np.float16, _np.float32, _np.float64
+complex64, complex128 = _np.complex64, _np.complex128
 bfloat16 = _ml_dtypes.bfloat16
-int2 = _ml_dtypes.int2
-int4 = _ml_dtypes.int4
-uint2 = _ml_dtypes.uint2
-uint4 = _ml_dtypes.uint4
+int2, int4, uint2, uint4 = _ml_dtypes.int2, _ml_dtypes.int4, _ml_dtypes.uint2, _ml_dtypes.uint4
 float4_e2m1fn = _ml_dtypes.float4_e2m1fn
 float6_e2m3fn = _ml_dtypes.float6_e2m3fn
 float6_e3m2fn = _ml_dtypes.float6_e3m2fn
