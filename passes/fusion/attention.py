@@ -41,12 +41,14 @@ class Attention:
         core: ops that depend on the scores, the dots included: no other kernel computes them.
         side: ops for masks, biases and constants, copied into the kernel; of a backward pass also
             those that make the scores and weights again.
+        products: the dots that the stored results are made of, in any order of dimensions.
         more_roots: other ops whose results it stores.
     """
 
     root: Node
     core: tuple[Node, ...]
     side: tuple[Node, ...]
+    products: tuple[Node, ...]
     more_roots: tuple[Node, ...] = ()
 
 
@@ -174,7 +176,8 @@ class Search:
         if not _pays(parts):
             self.refusals.append(Refusal(scores, product, "it is too small for a kernel of tiles"))
             return None
-        return Attention(root, tuple(sorted(core, key=self.position.__getitem__)), tuple(side))
+        ordered = sorted(core, key=self.position.__getitem__)
+        return Attention(root, tuple(ordered), tuple(side), (product,))
 
     def outside(self, node: Node, held: set[Node]) -> str | None:
         for result in node.results:

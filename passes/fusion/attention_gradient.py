@@ -56,14 +56,37 @@ def _gradient_of(total: Node, search: Search) -> Attention | None:
         return None
     core = [*inner, *ends, value]
     copied = _copied(core, scores[0], search)
-    roots = sorted((*ends, value), key=search.position.__getitem__)
-    return _checked(core, copied, roots, search)
+    moves = {product: _moves_of(product, search) for product in (*ends, value)}
+    return _checked(core, copied, moves, search)
+
+
+def _moves_of(product: Node, search: Search) -> list[Node]:
+    """The transposes, and the reshapes ahead of them, through which alone a product is read."""
+    found: list[Node] = []
+    kept, current = 0, product
+    while True:
+        result = current.results[0]
+        readers = set(search.readers.get(result, ()))
+        if result in search.leaves or len(readers) != 1:
+            return found[:kept]
+        (current,) = readers
+        if current.name not in MOVING or current not in search.position:
+            return found[:kept]
+        found.append(current)
+        kept = len(found) if current.name == "transpose" else kept
 
 
 def _checked(
-    core: Sequence[Node], copied: Sequence[Node], roots: Sequence[Node], search: Search
+    inner: Sequence[Node],
+    copied: Sequence[Node],
+    moves: Mapping[Node, Sequence[Node]],
+    search: Search,
 ) -> Attention | None:
+    """The backward pass of some ops, and of what moves the products, if there is a kernel."""
+    core = [*inner, *(node for chain in moves.values() for node in chain)]
     held = set(core)
+    stored = [chain[-1] if chain else product for product, chain in moves.items()]
+    roots = sorted(stored, key=search.position.__getitem__)
     if any(n not in roots and search.outside(n, held) is not None for n in core):
         return None
     side = dict.fromkeys([*copied, *search.side([*core, *copied])])
@@ -85,6 +108,7 @@ def _checked(
         roots[0],
         tuple(sorted(core, key=search.position.__getitem__)),
         tuple(n for n in side if n not in held),
+        tuple(moves),
         tuple(roots[1:]),
     )
 

@@ -8,7 +8,7 @@ gradients of query = dS times key, of key = dS times query, and of value = P tim
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine
 from hlo.passes.hlo_to_loops.attention_parts import (
@@ -41,7 +41,7 @@ class GradientParts:
         score_gradient: dS, and its offset in rows and KEY.
         query, key, value: the dots; `other` is what they multiply, `result_at` in rows, KEY and
             DEPTH or WIDTH.
-        results: the results of the three dots.
+        results: the results of the three dots, behind the transposes that follow them.
     """
 
     softmax: AttentionParts
@@ -106,7 +106,8 @@ class _GradientReading(Reading):
         assert slope.producer is not None
         gradient, value, width = self.first_dot(slope.producer, WIDTH)
         gradient, value = self.in_memory(gradient), self.in_memory(value)
-        contractions: dict[str, tuple[Node, Contraction]] = {}
+        contractions: dict[str, Contraction] = {}
+        stored: dict[str, Tensor] = {}
         bases: dict[str, Tensor] = {}
         for dot in dots:
             if dot is first or dot is slope.producer:
@@ -118,7 +119,8 @@ class _GradientReading(Reading):
             what = "value" if tensor not in after else "query" if over_keys else "key"
             require(what not in contractions, "two dots have one purpose")
             found = self.contraction(dot, side[0], WIDTH if what == "value" else DEPTH)
-            contractions[what] = dot, found
+            *_, (stored[what], offset) = self.moved_on(dot.results[0], found.result_at).items()
+            contractions[what] = replace(found, result_at=offset)
             bases[what] = moved_from(tensor, self.held)
         require(len(contractions) == 3, "a gradient is missing")
         require(bases["query"] is bases["key"], "query and key have other gradients of scores")
@@ -131,18 +133,18 @@ class _GradientReading(Reading):
             (dscores, {slope, second.results[0], *kept}),
         ):  # fmt: skip
             require(made in self.at and self.made_of(made, known), "its stages need more")
-        results = tuple(contractions[k][0].results[0] for k in ("query", "key", "value"))
-        query_dot = contractions["query"][1]
+        results = (stored["query"], stored["key"], stored["value"])
+        query_dot = contractions["query"]
         softmax = AttentionParts(
             tuple(logits.shape[:-1]), logits.shape[-1], depth, width, query, key, value, scores,
             logits, maximum, weights, self.at[weights], total, ZERO, None, probabilities,
             self.at[probabilities], results[0], results[0], query_dot.result_at, None,
         )  # fmt: skip
-        self._check(softmax, {k: c for k, (_, c) in contractions.items()})
+        self._check(softmax, contractions)
         return GradientParts(
             softmax, gradient, slope, second.operands[0], self.at[second.operands[0]], second,
-            dscores, self.at[dscores], query_dot, contractions["key"][1], contractions["value"][1],
-            (results[0], results[1], results[2]),
+            dscores, self.at[dscores], query_dot, contractions["key"], contractions["value"],
+            results,
         )  # fmt: skip
 
     def _check(self, softmax: AttentionParts, dots: dict[str, Contraction]) -> None:

@@ -303,6 +303,12 @@ class Reading:
 
     def _through_to_result(self, product: Tensor, offset: Affine) -> Affine:
         """The kernel's result is the product moved, or element by element the same."""
+        at = self.moved_on(product, offset)
+        require(self.result in at, "its result is not made of the second dot's")
+        return at[self.result]
+
+    def moved_on(self, product: Tensor, offset: Affine) -> dict[Tensor, Affine]:
+        """The offsets of an element of a product in all that is made of it, in program order."""
         at = {product: offset}
         for node in self.nodes:
             for operand in node.operands:
@@ -311,8 +317,7 @@ class Reading:
                     require(moved is not None, "its result's indices are not affine")
                     assert moved is not None
                     at[node.results[0]] = moved
-        require(self.result in at, "its result is not made of the second dot's")
-        return at[self.result]
+        return at
 
     # -- dots --------------------------------------------------------------------------------------
     def first_dot(self, dot: Node, name: str = DEPTH) -> tuple[Operand, Operand, int]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hlo import ir
 from hlo.ir.attributes import Layout
 from hlo.passes.base import Pass
+from hlo.passes.cost.kernel_cost import readers_in
+from hlo.passes.fusion.attention import find_attention
+from hlo.passes.fusion.attention_gradient import find_gradients
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, reading, region_of
 from hlo.passes.layouts.choose import BlockLayouts, LayoutDecision
 from hlo.passes.layouts.orders import Order, row_major
@@ -45,14 +48,19 @@ class AssignLayouts(Pass):
         %c = hlo.convolution(%x, %k) ... -> tensor<8x16x32x32xf32, #hlo.layout<[1, 3, 2, 0]>>
         %t = hlo.tanh %c : tensor<8x16x32x32xf32, #hlo.layout<[1, 3, 2, 0]>>
         %0 = hlo.copy %t : (tensor<8x16x32x32xf32, ...>) -> tensor<8x16x32x32xf32>
+
+    Attributes:
+        gpu: whether kernels are a GPU's: those of attention store results in one order.
     """
+
+    gpu: bool = False
 
     def run(self, module: ir.Module) -> bool:
         changed = False
         for function in functions(module).values():
             if _may_gain(function):
                 with reading(body_of(function)) as region:
-                    changed |= _assign(region)
+                    changed |= self._assign(region)
         return changed
 
     def decisions(self, module: ir.Module) -> list[LayoutDecision]:
@@ -60,36 +68,57 @@ class AssignLayouts(Pass):
         found: list[LayoutDecision] = []
         for function in functions(module).values():
             if _may_gain(function):
-                _decide(region_of(body_of(function)), found)
+                self._decide(region_of(body_of(function)), found)
         return found
+
+    def _layouts_of(self, region: Region) -> BlockLayouts:
+        hidden, spread = ((), ()) if self.gpu else _attention_ops(region)
+        layouts = BlockLayouts(region, hidden, spread)
+        layouts.run()
+        return layouts
+
+    def _decide(self, region: Region, found: list[LayoutDecision]) -> None:
+        found += self._layouts_of(region).decisions
+        for inner in _inner_regions(region):
+            self._decide(inner, found)
+
+    def _assign(self, region: Region) -> bool:
+        """Writes the layouts of a block, and of the blocks in it, into the IR."""
+        changed = False
+        for inner in _inner_regions(region):
+            changed |= self._assign(inner)
+        layouts = self._layouts_of(region)
+        if not layouts.orders and not any(n.name == "convolution" for n in region.nodes):
+            return changed
+        return _Writer(layouts).write(region.nodes) or changed
 
 
 def _may_gain(function: ir.Operation) -> bool:
     return any(op.name in _MOVERS for op in operations(function))
 
 
-def _decide(region: Region, found: list[LayoutDecision]) -> None:
-    layouts = BlockLayouts(region)
-    layouts.run()
-    found += layouts.decisions
+def _inner_regions(region: Region) -> Iterator[Region]:
+    """The blocks of loops and branches in a block."""
     for node in region.nodes:
         if node.name in ("while", "if", "case"):
-            for inner in node.regions:
-                _decide(inner, found)
+            yield from node.regions
 
 
-def _assign(region: Region) -> bool:
-    """Writes the layouts of a block, and of the blocks in it, into the IR."""
-    changed = False
-    for node in region.nodes:
-        if node.name in ("while", "if", "case"):
-            for inner in node.regions:
-                changed |= _assign(inner)
-    layouts = BlockLayouts(region)
-    layouts.run()
-    if not layouts.orders and not any(n.name == "convolution" for n in region.nodes):
-        return changed
-    return _Writer(layouts).write(region.nodes) or changed
+def _attention_ops(region: Region) -> tuple[set[Node], set[Node]]:
+    """(ops whose results stay within kernels of attention, dots whose results those store)."""
+    block = region.nodes, readers_in(region.nodes), set(region.results)
+    gradients = find_gradients(*block)
+    attentions, _ = find_attention(*block, gradients)
+    hidden, stored = set[Node](), set[Node]()
+    for found in (*gradients, *attentions):
+        behind = {product.results[0] for product in found.products}
+        for node in found.core:
+            if not behind.isdisjoint(node.operands):
+                behind.update(node.results)
+            elif node not in found.products:
+                hidden.add(node)
+        stored.update(found.products)
+    return hidden, stored
 
 
 class _Writer:

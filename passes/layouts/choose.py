@@ -9,7 +9,7 @@ its neighbours least; and the whole is kept if it costs less than before. Ties k
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hlo.passes.cost.layout_cost import copy_bytes, reread_bytes
@@ -67,8 +67,14 @@ class BlockLayouts:
         decisions: one for each order that was tried.
     """
 
-    def __init__(self, region: Region) -> None:
-        self.orders = Orders()
+    def __init__(
+        self, region: Region, hidden: Collection[Node] = (), spread: Collection[Node] = ()
+    ) -> None:
+        """Args:
+        hidden: ops whose results no kernel stores, in whatever order: they stay row-major.
+        spread: dots whose kernels store each row of their result anywhere.
+        """
+        self.orders = Orders(spread)
         self.decisions: list[LayoutDecision] = []
         self._nodes = region.nodes
         self._readers: dict[Tensor, list[tuple[Node, int]]] = {}
@@ -79,7 +85,8 @@ class BlockLayouts:
                 self._readers.setdefault(operand, []).append((node, i))
             for inner in node.regions:
                 self._fixed.update(free_tensors(inner))
-        self._rereads = {node for node in self._nodes if self._is_reread(node)}
+        self._hidden = frozenset(hidden)
+        self._rereads = {node for node in self._nodes if self._is_reread(node)} - self._hidden
         self._visits = MOST_VISITS * len(self._nodes)
         self._before: dict[Tensor, Order] = {}  # orders as they were before the current attempt
         # What ops need of their operands and cost beyond copies, until orders around them change.
@@ -111,6 +118,8 @@ class BlockLayouts:
     # ---- What to try ----
     def _wishes(self, node: Node) -> Iterator[tuple[Tensor, Order]]:
         """Orders of values with which an op would move less."""
+        if node in self._hidden:
+            return
         family = family_of(node)
         if node.name == "transpose":
             (need,) = self.copies_for(node)
@@ -215,9 +224,11 @@ class BlockLayouts:
             node = value.producer
             if node is None or node in changed or wanted == self.orders[value]:
                 continue
+            if node in self._hidden:
+                continue
             family = family_of(node)
             self._visits -= 1
-            if not family.allows(node, wanted):
+            if not family.makes(node, wanted, self.orders):
                 continue
             self._set(node, wanted)
             changed[node] = None
@@ -262,7 +273,7 @@ class BlockLayouts:
         self._visits -= len(choices)
         best, least = own, self._cost_with(node, own)
         for order in choices:
-            if order == own or not family.allows(node, order):
+            if order == own or not family.makes(node, order, self.orders):
                 continue
             cost = self._cost_with(node, order)
             if cost < least:

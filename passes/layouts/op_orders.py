@@ -7,7 +7,7 @@ then, and which order the result gets if an operand's order is kept.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hlo.passes.cost.layout_cost import copy_bytes, dot_bytes, wants_features_last
 from hlo.passes.hlo_to_loops.elemental.reductions import monoid_of
@@ -36,7 +36,15 @@ from hlo.passes.rewrite import elementwise
 
 
 class Orders(dict[Tensor, Order]):
-    """The order of each value from major to minor; row-major unless it is held."""
+    """The order of each value from major to minor; row-major unless it is held.
+
+    Attributes:
+        spread: dots whose kernels store each row of their result anywhere.
+    """
+
+    def __init__(self, spread: Collection[Node] = ()) -> None:
+        super().__init__()
+        self.spread = frozenset(spread)
 
     def __missing__(self, tensor: Tensor) -> Order:
         return row_major(tensor.rank)
@@ -74,6 +82,11 @@ class Family:
     def allows(self, node: Node, order: Order) -> bool:
         """Whether the results may have an order."""
         return order == row_major(node.results[0].rank)
+
+    def makes(self, node: Node, order: Order, orders: Orders) -> bool:
+        """Whether an op makes its results in an order without a copy."""
+        del orders
+        return self.allows(node, order)
 
     def needs(self, node: Node, orders: Orders) -> list[Order | None]:
         """The order each operand must have, the results having theirs; None where any will do."""
@@ -207,11 +220,19 @@ def walked(node: Node, orders: Orders) -> Order:
 
 class Dot(Family):
     """A dot reads its operands in any order; its result has the batch dimensions, then the free
-    ones of one operand in that operand's order, then those of the other.
+    ones of one operand in that operand's order, then those of the other. In another order it is
+    transposed, which takes a copy unless the kernel stores its rows there.
     """
 
     def allows(self, node: Node, order: Order) -> bool:
-        return self._split(node, order) is not None
+        del node, order
+        return True
+
+    def makes(self, node: Node, order: Order, orders: Orders) -> bool:
+        if self._split(node, order) is not None:
+            return True
+        minor = [d for d in order if node.results[0].shape[d] != 1][-1]
+        return node in orders.spread and side_of(node, minor) != BATCH
 
     def needs(self, node: Node, orders: Orders) -> list[Order | None]:
         order = orders[node.results[0]]

@@ -108,11 +108,15 @@ class PhysicalOps:
         """Gives the results the shape that comes of `order`, and their readers the one expected."""
         for tensor, value in zip(node.results, node.source.results, strict=True):
             value.set_type(_tensor(value, arranged_shape(tensor.shape, order)))
-            expected = arranged_shape(tensor.shape, self._orders[tensor])
-            if list(shape_of(value)) != expected:
-                b = Builder(ir.InsertionPoint.after(node.source), node.source.location)
-                seen = b.reshape(value, expected)
-                value.replace_all_uses_except(seen, [b.created[-1]])
+            expected = self._orders[tensor]
+            b = Builder(ir.InsertionPoint.after(node.source), node.source.location)
+            if normal(tensor.shape, order) != normal(tensor.shape, expected):
+                seen = b.transpose(value, [order.index(d) for d in expected])
+            elif list(shape_of(value)) != arranged_shape(tensor.shape, expected):
+                seen = b.reshape(value, arranged_shape(tensor.shape, expected))
+            else:
+                continue
+            value.replace_all_uses_except(seen, [b.created[-1]])
 
     def _replace(self, node: Node, value: ir.Value) -> None:
         node.source.results[0].replace_all_uses_with(value)

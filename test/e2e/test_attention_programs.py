@@ -145,6 +145,27 @@ def test_gradients(size: int, causal: bool) -> None:
         np.testing.assert_allclose(found, np.asarray(wanted), rtol=3e-4, atol=3e-5)
 
 
+def test_gradients_are_stored_as_the_projections_read_them() -> None:
+    """The gradients of query, key and value of a layer are written in place: no transpose."""
+
+    def layer(x: Any, q: Any, k: Any, v: Any, o: Any) -> Any:
+        query, key, value = (jnp.einsum("bsm,mhd->bshd", x, w) for w in (q, k, v))
+        out = nn.dot_product_attention(query, key, value, is_causal=True)
+        return jnp.sin(jnp.einsum("bshd,hdm->bsm", out, o)).sum()
+
+    rng = np.random.default_rng(11)
+    shapes = [(2, 64, 96), *[(96, 4, 32)] * 3, (4, 32, 96)]
+    arguments = [0.2 * rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    function = jax.grad(layer, argnums=(0, 1, 2, 3, 4))
+    compiled = hlo.compile(hlo.from_jax(function, *arguments))
+    kernels = json.loads(compiled.explain().to_json())["kernels"]
+    assert sum(kernel["kind"] == "attention" for kernel in kernels) == 2
+    assert not [kernel["name"] for kernel in kernels if "transpose" in kernel["name"]]
+    expected = jax.tree.leaves(jax.jit(function)(*arguments))
+    for found, wanted in zip(compiled(*arguments), expected, strict=True):
+        np.testing.assert_allclose(found, np.asarray(wanted), rtol=3e-4, atol=3e-5)
+
+
 def test_memory_does_not_grow_with_the_square() -> None:
     arguments = operands(1024, 1024)
     compiled = hlo.compile(hlo.from_jax(nn.dot_product_attention,

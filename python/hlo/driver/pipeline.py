@@ -49,7 +49,7 @@ def fusion_passes(composites: bool = True, fast: bool = False) -> tuple[Pipeline
         else SplitReductions(pieces=512, partials=1 << 17, smallest=1 << 18, largest_result=1 << 15)
     )
     return (
-        AssignLayouts(),  # first: what follows looks at which dimension is minor
+        AssignLayouts(gpu=not composites),  # first: what follows looks at which dimension is minor
         MaterializeLayouts(),
         MergeUpdates(),  # caches sliced, updated and put together again stay where they are
         SplitDilatedConvolutions(finite=fast),

@@ -55,6 +55,17 @@ func.func @split(%x: tensor<6x4xf32>) -> tensor<3x4xf32> {
   return %3 : tensor<3x4xf32>
 }
 
+// A dot whose batch stands between free dimensions in memory is a dot and a transpose.
+// CHECK-LABEL: func.func @rows_of_heads
+// CHECK: %[[D:.*]] = hlo.dot_general %arg0, %arg1, {{.*}} -> tensor<4x8x16xf32>
+// CHECK-NEXT: %[[T:.*]] = hlo.transpose %[[D]], dims = [1, 0, 2] : (tensor<4x8x16xf32>) -> tensor<8x4x16xf32>
+// CHECK-NEXT: return %[[T]]
+func.func @rows_of_heads(%a: tensor<4x8x6xf32>, %b: tensor<4x6x16xf32>) -> tensor<8x4x16xf32> {
+  %0 = hlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x8x6xf32>, tensor<4x6x16xf32>) -> tensor<4x8x16xf32, #hlo.layout<[2, 0, 1]>>
+  %1 = hlo.transpose %0, dims = [1, 0, 2] : (tensor<4x8x16xf32, #hlo.layout<[2, 0, 1]>>) -> tensor<8x4x16xf32>
+  return %1 : tensor<8x4x16xf32>
+}
+
 // A copy of a constant is a constant, one of an iota an iota.
 // CHECK-LABEL: func.func @constants
 // CHECK-DAG: hlo.constant dense<{{\[\[}}1.000000e+00, 3.000000e+00], [2.000000e+00, 4.000000e+00]]> : tensor<2x2xf32>
