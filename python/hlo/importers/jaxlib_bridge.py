@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from hlo.diagnostics import MissingExtraError, ParseError, UnsupportedError, VerificationError
+from hlo.importers import boolean_blobs
 from hlo.ir.literals import check_literals
 from hlo.ir.nesting import check_nesting
 
@@ -80,6 +81,18 @@ def make_context() -> Any:
     return context
 
 
+@functools.cache
+def _packs_booleans() -> bool:
+    """Whether jaxlib's MLIR prints booleans as eight a byte."""
+    ir = mlir_ir()
+    elements = 256
+    listed = ", ".join(["true"] + ["false"] * (elements - 1))
+    with make_context():
+        text = str(ir.Attribute.parse(f"dense<[{listed}]> : tensor<{elements}xi1>"))
+    blob = re.search(r'"0x([0-9A-F]*)"', text)
+    return blob is not None and boolean_blobs.is_packed(blob.group(1), elements)
+
+
 def parse(program: str | bytes, source_name: str, context: Any) -> Any:
     """Parses and verifies StableHLO text, bytecode or a portable artifact; a module operation.
 
@@ -93,6 +106,8 @@ def parse(program: str | bytes, source_name: str, context: Any) -> Any:
     if isinstance(program, str):
         check_nesting(program, source_name)
         check_literals(program.encode(), source_name)
+        in_its_form = boolean_blobs.pack if _packs_booleans() else boolean_blobs.unpack
+        program = in_its_form(program)
     try:
         return ir.Module.parse(program, context=context).operation
     except (ir.MLIRError, ValueError) as error:

@@ -12,7 +12,7 @@ from typing import Any, Literal, overload
 
 from hlo import ir
 from hlo.diagnostics import CompileError, MissingExtraError, ParseError
-from hlo.importers import dialect_prefix, jaxlib_bridge, shardy
+from hlo.importers import boolean_blobs, dialect_prefix, jaxlib_bridge, shardy
 from hlo.importers.fusion_inlining import inline_fusions
 
 # StableHLO programs may compute shapes with upstream dialects.
@@ -45,7 +45,8 @@ def import_stablehlo(
         text = program
     else:
         text = _generic_text(program, source_name)
-    return ir.parse_module(dialect_prefix.stablehlo_to_hlo(text), context, source_name)
+    text = boolean_blobs.pack(dialect_prefix.stablehlo_to_hlo(text))
+    return ir.parse_module(text, context, source_name)
 
 
 def _generic_text(program: str | bytes | Any, source_name: str) -> str:
@@ -143,7 +144,8 @@ def from_jax(function: Callable[..., Any], *args: Any, **kwargs: Any) -> ir.Modu
     """The `hlo` module of a JAX function traced on example arguments.
 
     Args:
-        function: a function of JAX arrays, or one that `jax.jit` returned.
+        function: a function of JAX arrays, or one that `jax.jit` returned (which then decides
+            whether arguments that it ignores are kept: `keep_unused`).
         args, kwargs: example arguments: arrays or `jax.ShapeDtypeStruct`s.
 
     Raises:
@@ -156,5 +158,6 @@ def from_jax(function: Callable[..., Any], *args: Any, **kwargs: Any) -> ir.Modu
             "hlo.from_jax lowers a function with jax, which is not installed: run `pip install "
             "'hlo[jax]'`"
         ) from error
-    jitted: Any = function if hasattr(function, "lower") else jax.jit(function)
+    # An argument that the function ignores stays an argument of the program.
+    jitted: Any = function if hasattr(function, "lower") else jax.jit(function, keep_unused=True)
     return import_stablehlo(jitted.lower(*args, **kwargs).compiler_ir(dialect="stablehlo"))
