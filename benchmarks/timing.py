@@ -11,6 +11,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 SAMPLE_SECONDS = 2e-4
+# Between the runs of two sides: the idle threads of OpenMP and of Eigen spin for some milliseconds
+# before they sleep, and until then take half of a processor from whoever runs next.
+PAUSE_SECONDS = 0.01
+WARM_SECONDS = 3e-4
 
 Run = Callable[[], object]
 Clock = Callable[[], float]
@@ -66,7 +70,10 @@ def names_of(names: Sequence[str]) -> str:
 
 
 def time_in_turn(runs: Sequence[Run], clock: Clock, rounds: int) -> list[float]:
-    """Median seconds of each run, the runs alternating; short ones are repeated within a sample."""
+    """Median seconds of each run, the runs alternating, each after a pause in which the threads of
+    the one before go to sleep and after runs that wake its own; short ones are repeated within a
+    sample.
+    """
     repeats: list[int] = []
     for run in runs:
         for _ in range(3):
@@ -78,8 +85,18 @@ def time_in_turn(runs: Sequence[Run], clock: Clock, rounds: int) -> list[float]:
     samples: list[list[float]] = [[] for _ in runs]
     for _ in range(rounds):
         for run, count, times in zip(runs, repeats, samples, strict=True):
+            time.sleep(PAUSE_SECONDS)
+            _warm(run)
             start = clock()
             for _ in range(count):
                 run()
             times.append((clock() - start) / count)
     return [statistics.median(times) for times in samples]
+
+
+def _warm(run: Run) -> None:
+    end = time.perf_counter() + WARM_SECONDS
+    while True:
+        run()
+        if time.perf_counter() >= end:
+            return

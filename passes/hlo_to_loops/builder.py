@@ -195,15 +195,27 @@ class Builder:
             if scalar == "i1"
             else f"{literal} : {typ}"
         )
+        known, fresh = self._entry_constant(typed)
+        if fresh and scalar[0] == "i" and scalar not in ("i1", "index"):
+            self._integers[known] = int(literal)
+        return known
+
+    def table(self, values: Sequence[float], scalar: str) -> str:
+        """A constant with one `f32` or `f64` value a lane of the current width."""
+        assert len(values) == self.lanes
+        listed = ", ".join(float_bits(value, int(scalar[1:])) for value in values)
+        return self._entry_constant(f"dense<[{listed}]> : {self.type_of(scalar)}")[0]
+
+    def _entry_constant(self, typed: str) -> tuple[str, bool]:
+        """The name of a constant at the kernel's entry, and whether it is new."""
         text = f"arith.constant {typed}"
         known = self._scopes[0].get(text)
-        if known is None:
-            known = self.fresh()
-            self._constants.append(f"  {known} = {text}")
-            self._scopes[0][text] = known
-            if scalar[0] == "i" and scalar not in ("i1", "index"):
-                self._integers[known] = int(literal)
-        return known
+        if known is not None:
+            return known, False
+        name = self.fresh()
+        self._constants.append(f"  {name} = {text}")
+        self._scopes[0][text] = name
+        return name, True
 
     def integer_of(self, name: str) -> int | None:
         """The signed value that all lanes of an integer constant have; None of anything else."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hlo.passes.hlo_to_loops.elementwise import coefficients
+from hlo.passes.hlo_to_loops.elementwise import coefficients, piece_tables
 from hlo.passes.hlo_to_loops.elementwise.exponential import exp
 from hlo.passes.hlo_to_loops.elementwise.logarithm import log
 from hlo.passes.hlo_to_loops.elementwise.numeric import (
@@ -12,6 +12,7 @@ from hlo.passes.hlo_to_loops.elementwise.numeric import (
     rarely,
     two_product,
 )
+from hlo.passes.hlo_to_loops.elementwise.pieces import piecewise
 
 
 def _erf_near(x: Real) -> Real:
@@ -32,8 +33,10 @@ def _erfc_far(x: Real) -> Real:
 
 
 def erf(x: Real) -> Real:
-    """Polynomials on both sides of 1, above it of -log(erfc) in `f32`."""
+    """In pieces; else polynomials on both sides of 1, above it of -log(erfc) in `f32`."""
     magnitude = abs(x)
+    if (found := piecewise(magnitude, piece_tables.ERF)) is not None:
+        return found.copysign(x)
     if x.is_double:
         far = 1.0 - _erfc_far(magnitude.at_most(6.0))
     else:
@@ -43,8 +46,13 @@ def erf(x: Real) -> Real:
 
 
 def erfc(x: Real) -> Real:
-    """1 - erf(x), without cancellation."""
+    """1 - erf(x), without cancellation; by e**(x**2) erfc(x) in pieces, or as a quotient."""
     magnitude = abs(x)
+    if (scaled := piecewise(magnitude, piece_tables.ERFCX)) is not None:
+        bounded = magnitude.at_most(11.0)
+        square, error = two_product(bounded, bounded)
+        found = exp(-square, -error) * scaled
+        return (x < 0.0).real(2.0 - found, found)
     far = _erfc_far(magnitude.at_least(0.5))
     far = (x < 0.0).real(2.0 - far, far)
     return (magnitude < 0.5).real(1.0 - _erf_near(x), far)

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hlo.passes.hlo_to_loops.elementwise import coefficients
+from hlo.passes.hlo_to_loops.elementwise import coefficients, piece_tables
 from hlo.passes.hlo_to_loops.elementwise.numeric import Real, polynomial
+from hlo.passes.hlo_to_loops.elementwise.pieces import piecewise
 from hlo.passes.hlo_to_loops.elementwise.whole_numbers import (
     Whole,
     nearest_integer,
@@ -94,8 +95,10 @@ def logistic(x: Real) -> Real:
 
 
 def tanh(x: Real) -> Real:
-    """A polynomial below 0.6, 1 - 2 / (e**2|x| + 1) above."""
+    """In pieces; else a polynomial below 0.6, 1 - 2 / (e**2|x| + 1) above."""
     magnitude, square = abs(x), x * x
+    if (found := piecewise(magnitude, piece_tables.TANH)) is not None:
+        return found.copysign(x)
     near = (square * x).fma(polynomial(square, coefficients.TANH[x.scalar]), x)
     rest, count = _reduced(magnitude.at_most(_TANH_ONE[x.scalar]), 2.0)
     grown = scale(polynomial(rest, _exp_series(x, 2.0)), count)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from hlo.executable import runtime
-from hlo.passes.hlo_to_loops.elementwise.numeric import Real
+from hlo.passes.hlo_to_loops.elementwise.numeric import Bits, Real
 
 _REGISTER_BITS = (128, 256, 512)
 
@@ -70,6 +70,38 @@ def fix_up(result: Real, operand: Real, answers: Mapping[str, str]) -> Real | No
     return _masked("fixupimm", result, operands)
 
 
+def can_look_up(x: Real) -> bool:
+    """Whether look_up works at the width of `x`, a vector or a scalar."""
+    b = x.b
+    fits = b.is_for_host and not x.is_double and b.lanes <= _ENTRIES
+    return fits and "avx512f" in host_features()
+
+
+def look_up(places: Bits, table: Sequence[float]) -> Real:
+    """table[place % 16] (vpermps), for an `f32` table of 16 entries and places in `i32`."""
+    b, lanes = places.b, places.b.lanes
+    with b.width(_ENTRIES):
+        held, kind, floats = b.table(table, "f32"), b.type_of("i32"), b.type_of("f32")
+    name = places.name
+    if not lanes:
+        name = b.op(f"vector.broadcast {name} : i32 to {kind}")
+    elif lanes < _ENTRIES:
+        order = ", ".join(str(i % lanes) for i in range(_ENTRIES))
+        narrow = b.type_of("i32")
+        name = b.op(f"vector.shuffle {name}, {name} [{order}] : {narrow}, {narrow}")
+    found = b.op(
+        f'llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"({held}, {name}) '
+        f": ({floats}, {kind}) -> {floats}"
+    )
+    if not lanes:
+        found = b.op(f"vector.extract {found}[0] : f32 from {floats}")
+    elif lanes < _ENTRIES:
+        order = ", ".join(str(i) for i in range(lanes))
+        found = b.op(f"vector.shuffle {found}, {found} [{order}] : {floats}, {floats}")
+    return Real(b, found, "f32")
+
+
+_ENTRIES = 16  # of a look-up: the lanes of a register
 _CLASSES = {
     "quiet nan": 0,
     "signaling nan": 1,

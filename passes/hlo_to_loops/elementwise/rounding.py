@@ -29,7 +29,7 @@ def round_to(x: Real, type_: ElementType, *, single: bool = False) -> Real:
     own register.
 
     Args:
-        single: whether x is what one float op gives of values of `type_`.
+        single: whether x is what float ops give of values of `type_`, as far as NaN goes.
     """
     if type_.register == "f64":
         return x

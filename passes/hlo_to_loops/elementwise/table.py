@@ -43,7 +43,7 @@ def elementwise(
         complex_: on (real, imaginary) pairs.
         exact: the result of `real` is a value of any format with at least f16's exponents: nothing
         to round there.
-        single: `real` is one float op.
+        single: `real` is one float op, or as good as one when it comes to NaN.
 
     Raises (from the emitter):
         UnsupportedError: for an element type without a function.

@@ -82,6 +82,8 @@ _COMPLEX_FUNCTIONS: dict[str, ComplexFunction] = {
     "tan": complex_exponential.tan_,
     "tanh": complex_exponential.tanh,
 }
+# Functions of float ops alone, whose NaNs are those that float ops give.
+_FLOAT_OPS = frozenset({"erf", "erfc", "exponential", "logistic", "tanh"})
 
 
 def _in_double(function: ComplexFunction) -> ComplexFunction:
@@ -107,6 +109,7 @@ TRANSCENDENTAL_EMITTERS: dict[str, Emitter] = {
         real=_REAL_FUNCTIONS.get(name),
         integer=integers.power if name == "power" else None,
         complex_=_complex_function(name),
+        single=name in _FLOAT_OPS,
     )
     for name in {**_REAL_FUNCTIONS, **_COMPLEX_FUNCTIONS}
 }

@@ -37,7 +37,7 @@ def test_processor_time_is_that_of_one_thread() -> None:
         os.sched_setaffinity(0, processors)
 
 
-def test_runs_take_turns() -> None:
+def test_runs_take_turns_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
     now = iter(range(1000))
 
@@ -45,9 +45,15 @@ def test_runs_take_turns() -> None:
         order.append("clock")
         return float(next(now))
 
+    pauses: list[float] = []
+    monkeypatch.setattr(timing.time, "sleep", pauses.append)
     runs = [lambda: order.append("first"), lambda: order.append("second")]
     seconds = timing.time_in_turn(runs, clock, rounds=3)
     assert all(0 < s <= 1 for s in seconds)  # the clock moves by one a sample
-    timed = order[order.index("clock") :]
-    turns = [name for at, name in enumerate(timed) if name != "clock" and timed[at - 1] == "clock"]
-    assert turns == ["first", "second"] * 3
+    clocks = [at for at, name in enumerate(order) if name == "clock"]
+    assert len(clocks) == 12  # 2 runs x 3 rounds, before and after
+    for turn, (start, end) in enumerate(zip(clocks[::2], clocks[1::2], strict=True)):
+        name = ("first", "second")[turn % 2]
+        assert set(order[start + 1 : end]) == {name}
+        assert order[start - 1] == name  # it was warm
+    assert pauses == [timing.PAUSE_SECONDS] * 6

@@ -14,7 +14,9 @@ from formats import nearest
 from native import NUMPY_TYPES, Compiled, Signature
 from samples import floats, same
 
-LANES = (0, 8)
+from hlo.passes.hlo_to_loops.elementwise import host_instructions
+
+LANES = (0, 4, 16)
 
 
 def _logistic(x: np.ndarray) -> np.ndarray:
@@ -190,6 +192,38 @@ def test_narrow_formats_round_once(name: str) -> None:
         agree = same(compiled.call(index, x), expected)
         # f32 inside: the second rounding can differ only next to a tie.
         assert agree.mean() > 0.995, (case.op, name, x[~agree][:5], expected[~agree][:5])
+
+
+def test_nan_of_bfloat16_stays_nan() -> None:
+    """Whatever its payload: rounding must not carry out of it."""
+    payloads = np.arange(0x7F81, 0x8000, dtype=np.uint16)
+    x = np.concatenate([payloads, payloads | 0x8000]).view(NUMPY_TYPES["bf16"])
+    cases = [c for c in CASES if c.operands == 1]
+    wanted = [(c.op, lanes) for c in cases for lanes in LANES]
+    compiled = Compiled([Signature(op, ("bf16",), "bf16", lanes) for op, lanes in wanted])
+    for index, name in enumerate(wanted):
+        found = compiled.call(index, x).astype(np.float32)
+        assert np.isnan(found).all(), name
+
+
+@pytest.mark.parametrize("look_up", [True, False])
+def test_saturated_functions_are_exact(look_up: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With and without look-ups in registers, where the host has them."""
+    if not look_up:
+        monkeypatch.setattr(host_instructions, "host_features", frozenset)
+    compiled = Compiled([Signature(op, ("f32",), "f32", 16) for op in ("tanh", "erf", "erfc")])
+    x = np.array([9.5, 20.0, 3e38, np.inf], np.float32)
+    for index in (0, 1):
+        assert (compiled.call(index, x) == 1).all()
+        assert (compiled.call(index, -x) == -1).all()
+        tiny = np.array([1e-40, -1e-40, 0.0, -0.0], np.float32)
+        expected = tiny * (1.0 if index == 0 else np.float64(2 / np.sqrt(np.pi)))
+        found = compiled.call(index, tiny)
+        np.testing.assert_array_equal(found, expected.astype(np.float32))
+        assert (np.signbit(found) == np.signbit(tiny)).all()
+    assert (compiled.call(2, -x) == 2).all()
+    np.testing.assert_array_equal(compiled.call(2, x + np.float32(2)), 0)
+    assert compiled.call(2, np.float32([10.0]))[0] > 0  # 2.1e-45: subnormal, not zero
 
 
 def test_cases_from_bug_reports() -> None:

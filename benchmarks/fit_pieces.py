@@ -1,0 +1,132 @@
+"""Fits the piecewise polynomials of passes/hlo_to_loops/elementwise/piece_tables.py and rewrites
+that file. Needs mpmath.
+
+    python benchmarks/fit_pieces.py
+
+A function of 0 <= x <= top is cut where x + bias passes a multiple of a quarter of a power of two,
+so that three bits of the significand and the exponent of that sum number the pieces, of which there
+are at most 16. On each, f(x) = f(c) + (x - c) q(x - c), with q the Chebyshev interpolant. The
+centre c is an `f32` number near the middle at which f(c) is one to within a small part of its unit
+(Gal, "Computing elementary functions", 1986): the sum is then the only rounding that counts. On the
+first piece of an odd function c is 0 and f(x) = x + x q(x).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from fit_coefficients import chebyshev, erfcx, monomials, rounded, safe
+from mpmath import mp, mpf
+
+ELEMENTWISE = Path(__file__).parents[1] / "passes" / "hlo_to_loops" / "elementwise"
+OUTPUT = ELEMENTWISE / "piece_tables.py"
+PIECES = 16
+TERMS = 6  # of q
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function to cut in pieces: see the head of the file."""
+
+    name: str
+    function: Callable[[Any], Any]
+    bias: float
+    top: float
+    odd: bool = False
+
+
+CASES = (
+    Case("TANH", mp.tanh, 0.75, 9.5, odd=True),
+    Case("ERF", mp.erf, 0.5, 4.0, odd=True),
+    Case("ERFCX", erfcx, 1.0, 10.2),
+)
+
+
+def intervals(bias: float, top: float) -> list[tuple[Any, Any]]:
+    """The pieces of [0, top]."""
+    found: list[tuple[Any, Any]] = []
+    low, edge, step = mpf(0), mpf(bias), mpf(2) ** (mp.floor(mp.log(bias, 2)) - 2)
+    while low < top:
+        edge += step
+        if edge >= 8 * step:
+            step *= 2
+        found.append((low, min(edge - bias, mpf(top))))
+        low = edge - bias
+    return found
+
+
+def centre(function: Callable[[Any], Any], low: Any, high: Any) -> tuple[float, float]:
+    """(c, f(c)), both `f32`: of 600 numbers around the middle, the one that rounds f(c) least."""
+    above = below = np.float32((low + high) / 2)
+    found: list[tuple[Any, float, float]] = []
+    for _ in range(300):
+        for x in {float(above), float(below)}:
+            value = function(mpf(x))
+            held = float(np.float32(float(value)))
+            found.append((abs(value - held), x, held))
+        below, above = np.nextafter(below, np.float32(0)), np.nextafter(above, np.float32(99))
+    return min(found)[1:]
+
+
+def fitted(case: Case) -> list[list[float]]:
+    """Of each piece: c, f(c), and the coefficients of q, lowest first."""
+    rows: list[list[float]] = []
+    for low, high in intervals(case.bias, case.top):
+        if not rows and case.odd:
+            at, held = 0.0, 0.0
+            quotient = safe(lambda t: case.function(t) / t - 1)
+        else:
+            at, held = centre(case.function, low, high)
+            start = case.function(mpf(at))
+            quotient = safe(lambda t, at=at, start=start: (case.function(at + t) - start) / t)
+        series = chebyshev(quotient, low - at, high - at, TERMS)
+        rows.append([at, held, *rounded(monomials(series, low - at, high - at), "f32")])
+        print(f"{case.name:6} {float(low):6} {error_bits(case, rows, low, high):6.1f} bits")
+    return rows
+
+
+def error_bits(case: Case, rows: list[list[float]], low: Any, high: Any) -> float:
+    """-log2 of the largest relative error of the last piece on a grid."""
+    at, held, *terms = (mpf(v) for v in rows[-1])
+    worst = mpf(0)
+    for i in range(1, 100):
+        x = low + (high - low) * i / 100
+        start = x if case.odd and len(rows) == 1 else held
+        actual = start + (x - at) * mp.polyval(terms[::-1], x - at)
+        worst = max(worst, abs(actual / case.function(x) - 1))
+    return float(-mp.log(worst, 2))
+
+
+def main() -> None:
+    lines = [
+        '"""Piecewise polynomials of elementwise functions, written by benchmarks/fit_pieces.py,',
+        "which says what they are.",
+        '"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from hlo.passes.hlo_to_loops.elementwise.pieces import Pieces",
+    ]
+    for case in CASES:
+        rows = fitted(case)
+        # Piece by the bits of x + bias: those of the first may be any four.
+        first = int(np.float32(case.bias).view(np.uint32)) >> 21
+        table = [rows[-1]] * PIECES
+        for i, row in enumerate(rows):
+            table[(first + i) % PIECES] = row
+        lines += ["", f"{case.name} = Pieces(", f"    bias={case.bias},", f"    top={case.top},"]
+        if case.odd:
+            lines.append(f"    first={float(intervals(case.bias, case.top)[0][1])},")
+        lines.append("    rows=(")
+        for row in table:
+            lines += ["        (", *(f"            {value!r}," for value in row), "        ),"]
+        lines += ["    ),", ")"]
+    OUTPUT.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

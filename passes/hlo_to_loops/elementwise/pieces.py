@@ -1,0 +1,47 @@
+"""Functions as piecewise polynomials whose coefficients are looked up in vector registers.
+
+Where a permutation of a register's lanes by another register costs as much as an addition, sixteen
+short polynomials are cheaper than one long one, or than a quotient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hlo.passes.hlo_to_loops.elementwise import host_instructions
+from hlo.passes.hlo_to_loops.elementwise.numeric import Real
+
+_INDEX_SHIFT = 21  # leaves of an `f32`'s bits the exponent and two bits of the significand
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """f on [0, top] in 16 pieces, numbered by four bits of x + bias; constant from `top` on.
+
+    Attributes:
+        rows: of each piece c, f(c), and the coefficients of q in (x - c): f is f(c) + (x - c) q.
+        first: below it, f is x + x q; 0 for a function that is not odd.
+    """
+
+    bias: float
+    top: float
+    rows: tuple[tuple[float, ...], ...]
+    first: float = 0.0
+
+
+def piecewise(x: Real, pieces: Pieces) -> Real | None:
+    """f(x) for x of at least 0 or NaN; None where the host has no such look-up."""
+    if not host_instructions.can_look_up(x):
+        return None
+    bounded = x.at_most(pieces.top)
+    piece = (bounded + pieces.bias).bits().shr(_INDEX_SHIFT)
+    centre, start, *terms = (
+        host_instructions.look_up(piece, column) for column in zip(*pieces.rows, strict=True)
+    )
+    step = bounded - centre
+    quotient = terms[-1]
+    for term in reversed(terms[:-1]):
+        quotient = quotient.fma(step, term)
+    if pieces.first:
+        start = (bounded < pieces.first).real(bounded, start)
+    return quotient.fma(step, start)
