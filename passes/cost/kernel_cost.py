@@ -1,21 +1,20 @@
-"""The cost of kernels, and of the program they make up: flops, and bytes to and from memory."""
+"""The cost of kernels, and of the program they make up: flops, bytes, and the time they take."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from hlo import ir
-from hlo.passes.cost.caches import CORE_BYTES
+from hlo.passes.cost.estimate import Estimate, estimate
+from hlo.passes.cost.machine import Machine
 from hlo.passes.cost.op_cost import flops, transcendentals
-from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, is_composite
+from hlo.passes.cost.residence import Traffic, residence
+from hlo.passes.cost.transfers import bytes_given, bytes_taken, is_splat, readers_in, transfers_of
+from hlo.passes.hlo_to_host.launch_ids import launch_ids
+from hlo.passes.hlo_to_host.liveness import BlockLiveness
+from hlo.passes.hlo_to_loops.graph import Node, Region, is_composite
 
-PICKING = frozenset({"slice", "dynamic_slice", "gather"})
 TRIP_COUNT = "hlo.trip_count"
-
-Readers: TypeAlias = dict[Tensor, list[Node]]
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,9 @@ class KernelCost:
         bytes_read, bytes_written: of the buffers it takes and gives. A buffer read several times
             counts once; of one that is only sliced or gathered from, what is taken counts; an
             update in place counts what it changes.
+        launch: its number in the program, as the host program's calls have it; -1 for a kernel
+            that was looked at alone.
+        estimate: the time it takes, and why, where a machine was asked about.
     """
 
     name: str
@@ -41,6 +43,8 @@ class KernelCost:
     transcendentals: int
     bytes_read: int
     bytes_written: int
+    launch: int = -1
+    estimate: Estimate | None = None
 
     @property
     def bytes(self) -> int:
@@ -48,23 +52,59 @@ class KernelCost:
         return self.bytes_read + self.bytes_written
 
 
-def kernel_costs(region: Region, calls: int = 1) -> Iterator[KernelCost]:
-    """The kernels of a block in order, those in loops and branches included.
+def kernel_costs(
+    entry: Region, machine: Machine | None = None, donated: Mapping[int, int] | None = None
+) -> list[KernelCost]:
+    """The kernels of a program in order, those in loops and branches included.
 
     A loop whose trip count is not known counts one iteration, and of a conditional the branch that
     moves most bytes counts.
+
+    Args:
+        machine: to estimate times for.
+        donated: result -> argument whose memory it takes over.
     """
-    live = BlockLiveness(region.nodes, region.results)
-    for node in region.nodes:
-        if node.name == "while":
-            times = calls * int(node.attributes.get(TRIP_COUNT, 1))
-            for inner in node.regions:
-                yield from kernel_costs(inner, times)
-        elif node.name in ("if", "case"):
-            branches = [list(kernel_costs(inner, calls)) for inner in node.regions]
-            yield from max(branches, key=_bytes_of, default=[])
-        elif node.name != "constant" and not live.is_view(node):
-            yield cost_of(node, calls)
+    return _Costs(entry, machine, donated).of_block(entry, 1, every_branch=False)
+
+
+def launch_costs(
+    entry: Region, machine: Machine | None = None, donated: Mapping[int, int] | None = None
+) -> dict[int, KernelCost]:
+    """The cost of every launch of a program by its number, those of all branches included."""
+    costs = _Costs(entry, machine, donated).of_block(entry, 1, every_branch=True)
+    return {cost.launch: cost for cost in costs}
+
+
+class _Costs:
+    def __init__(
+        self, entry: Region, machine: Machine | None, donated: Mapping[int, int] | None
+    ) -> None:
+        self.machine = machine
+        self.launches = launch_ids(entry)
+        self.traffic: Mapping[Node, Traffic] = {}
+        if machine is not None:
+            self.traffic = residence(entry, machine, donated)
+
+    def of_block(self, region: Region, calls: int, every_branch: bool) -> list[KernelCost]:
+        found: list[KernelCost] = []
+        live = BlockLiveness(region.nodes, region.results)
+        for node in region.nodes:
+            if node.name == "while":
+                times = calls * int(node.attributes.get(TRIP_COUNT, 1))
+                for inner in node.regions:
+                    found += self.of_block(inner, times, every_branch)
+            elif node.name in ("if", "case"):
+                branches = [self.of_block(inner, calls, every_branch) for inner in node.regions]
+                if every_branch:
+                    found += [cost for branch in branches for cost in branch]
+                else:
+                    found += max(branches, key=_bytes_of, default=[])
+            elif node.name != "constant" and not live.is_view(node):
+                timed = None
+                if self.machine is not None:
+                    timed = estimate(node, self.traffic[node], self.machine)
+                found.append(cost_of(node, calls, self.launches[node], timed))
+        return found
 
 
 def unknown_trip_counts(region: Region) -> int:
@@ -76,19 +116,13 @@ def unknown_trip_counts(region: Region) -> int:
     )
 
 
-def cost_of(node: Node, calls: int = 1) -> KernelCost:
+def cost_of(
+    node: Node, calls: int = 1, launch: int = -1, timed: Estimate | None = None
+) -> KernelCost:
     """The cost of a fusion, or of an op that is a kernel of its own."""
     fused = node.name == "fusion"
-    if fused and is_composite(node.regions[0]):
-        return _cost_of_composite(node, calls)
-    inside = node.regions[0].nodes if fused else [node]
-    readers = readers_in(inside)
-    if fused:
-        read = sum(bytes_taken(t, readers) for t in node.regions[0].arguments)
-        results: Sequence[Tensor] = node.regions[0].results
-    else:
-        taken = [t for t in dict.fromkeys(captured(node)) if not _is_splat(t)]
-        read, results = sum(bytes_taken(t, readers) for t in taken), node.results
+    moved = transfers_of(node)
+    inside = list(_ops_of(node))
     return KernelCost(
         name=str(node.attributes.get("name") or node.name) if fused else node.name,
         kind=str(node.attributes.get("kind") or "fusion") if fused else "op",
@@ -96,34 +130,10 @@ def cost_of(node: Node, calls: int = 1) -> KernelCost:
         calls=calls,
         flops=sum(flops(n) for n in inside),
         transcendentals=sum(transcendentals(n) for n in inside),
-        bytes_read=read,
-        bytes_written=sum(bytes_given(t) for t in results),
-    )
-
-
-def _cost_of_composite(node: Node, calls: int) -> KernelCost:
-    """The cost of kernels in one launch: their sum, but a small input of several counts once.
-
-    Members do their work one after another: what is larger than the cache is read by each anew.
-    """
-    region = node.regions[0]
-    members = [cost_of(member) for member in region.nodes]
-    taken: dict[Tensor, int] = {}
-    for member in region.nodes:
-        readers = readers_in(member.regions[0].nodes)
-        for outer, inner in zip(member.operands, member.regions[0].arguments, strict=True):
-            most = taken.get(outer, 0) + bytes_taken(inner, readers)
-            cached = bytes_of(outer) <= CORE_BYTES
-            taken[outer] = min(bytes_of(outer), most) if cached else most
-    return KernelCost(
-        name=str(node.attributes.get("name") or node.name),
-        kind=str(node.attributes["kind"]),
-        location=node.location,
-        calls=calls,
-        flops=sum(member.flops for member in members),
-        transcendentals=sum(member.transcendentals for member in members),
-        bytes_read=sum(taken.values()),
-        bytes_written=sum(member.bytes_written for member in members),
+        bytes_read=moved.bytes_read,
+        bytes_written=moved.bytes_written,
+        launch=launch,
+        estimate=timed,
     )
 
 
@@ -132,66 +142,23 @@ def floor_bytes(region: Region) -> int:
     stored = [
         node.results[0]
         for node in region.nodes
-        if node.name == "constant" and not _is_splat(node.results[0])
+        if node.name == "constant" and not is_splat(node.results[0])
     ]
     readers = readers_in(region.nodes)
     reads = sum(bytes_taken(t, readers) for t in (*region.arguments, *stored))
     return reads + sum(bytes_given(t) for t in region.results)
 
 
-def bytes_of(tensor: Tensor) -> int:
-    """Bytes of a tensor in memory."""
-    return tensor.size * tensor.type.memory_bytes
+def _ops_of(node: Node) -> Iterator[Node]:
+    """The ops that a kernel holds, those of its members included."""
+    if node.name != "fusion":
+        yield node
+    elif is_composite(node.regions[0]):
+        for member in node.regions[0].nodes:
+            yield from _ops_of(member)
+    else:
+        yield from node.regions[0].nodes
 
 
-def readers_in(nodes: Sequence[Node]) -> Readers:
-    """The ops that read each tensor, those included that read it in their regions."""
-    readers: dict[Tensor, list[Node]] = {}
-    for node in nodes:
-        for operand in dict.fromkeys(captured(node)):
-            readers.setdefault(operand, []).append(node)
-    return readers
-
-
-def bytes_taken(tensor: Tensor, readers: Readers) -> int:
-    """Bytes that ops read of one of their inputs."""
-    taken = sum(_taken_by(tensor, reader, readers) for reader in readers.get(tensor, ()))
-    return min(bytes_of(tensor), taken)
-
-
-def bytes_given(tensor: Tensor) -> int:
-    """Bytes written for a result: those that change, where its producer updates an operand."""
-    producer = tensor.producer
-    if producer is None:
-        return bytes_of(tensor)
-    if producer.name == "dynamic_update_slice":
-        return bytes_of(producer.operands[1])
-    if producer.name == "scatter":
-        count = len(producer.results)
-        return bytes_of(producer.operands[len(producer.operands) - count + tensor.index])
-    if producer.name in VIEWS:
-        return bytes_given(producer.operands[tensor.index])
-    return bytes_of(tensor)
-
-
-def _taken_by(tensor: Tensor, reader: Node, readers: Readers) -> int:
-    if reader.name in PICKING and tensor not in reader.operands[1:]:
-        return bytes_of(reader.results[0])
-    if reader.name in VIEWS:
-        return bytes_taken(reader.results[reader.operands.index(tensor)], readers)
-    if reader.name == "dynamic_update_slice" and tensor not in reader.operands[1:]:
-        return 0
-    if reader.name == "scatter" and tensor in reader.operands[: len(reader.results)]:
-        return bytes_of(reader.operands[-1])  # what is changed is read first
-    return bytes_of(tensor)
-
-
-def _bytes_of(costs: Sequence[KernelCost]) -> int:
+def _bytes_of(costs: list[KernelCost]) -> int:
     return sum(cost.calls * cost.bytes for cost in costs)
-
-
-def _is_splat(tensor: Tensor) -> bool:
-    producer = tensor.producer
-    if producer is None or producer.name != "constant":
-        return False
-    return ir.constants.splat_value(producer.source.attributes["value"]) is not None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hlo.passes.cost.kernel_cost import bytes_of
 from hlo.passes.cost.op_cost import multiply_adds
+from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 
 # Multiply-adds of register tiles in the time that one byte takes to memory or back.

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
-from hlo.passes.cost.kernel_cost import bytes_of
 from hlo.passes.cost.op_cost import multiply_adds
+from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.composites import compose, wrap
 from hlo.passes.fusion.op_traits import CONTRACTIONS, FUSIBLE
 from hlo.passes.hlo_to_host.liveness import VIEWS, is_part

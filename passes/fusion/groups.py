@@ -10,7 +10,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 from hlo.passes.cost.caches import runs_stay_in_cache
-from hlo.passes.cost.kernel_cost import bytes_of
+from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.attention import KIND as ATTENTION
 from hlo.passes.fusion.attention import Attention, find_attention
 from hlo.passes.fusion.attention_gradient import find_gradients

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from hlo.passes.cost.kernel_cost import VIEWS
 from hlo.passes.fusion.composites import REASON
 from hlo.passes.fusion.fuse_horizontally import is_worth_threads, may_be_member
 from hlo.passes.fusion.join_small_steps import LARGEST
+from hlo.passes.hlo_to_host.liveness import VIEWS
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, is_composite
 from hlo.passes.hlo_to_loops.work import work_of
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from hlo.passes.cost.caches import CORE_BYTES
-from hlo.passes.cost.kernel_cost import bytes_of
+from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.hlo_to_loops.affine import merge_cuts
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 from hlo.passes.hlo_to_loops.index_maps import ROOT

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from hlo.passes.cost.caches import runs_stay_in_cache
-from hlo.passes.cost.kernel_cost import bytes_of
+from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.groups import BlockFusion, Group
 from hlo.passes.fusion.op_traits import ELEMENTWISE, FREE_TO_REPEAT
 from hlo.passes.fusion.row_results import rows_agree, shared_bytes

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from hlo.passes.hlo_to_host.carried import BRANCHES, branch_source, carried_through
 from hlo.passes.hlo_to_host.host_text import HostText, Storage
 from hlo.passes.hlo_to_host.kernel_table import KernelTable, structural_key
+from hlo.passes.hlo_to_host.launch_ids import launch_ids
 from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness, moving_starts, part_offset
 from hlo.passes.hlo_to_loops.emitter import splat_of
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, free_tensors
@@ -58,12 +59,14 @@ class Bufferizer:
     # Constants filled in by code, in each open block: they exist only there.
     _filled: list[list[Tensor]] = field(default_factory=lambda: [[]])
     _open: list[BlockLiveness] = field(default_factory=list[BlockLiveness])
+    _launches: dict[Node, int] = field(default_factory=dict[Node, int])
 
     # -- entry -------------------------------------------------------------------------------------
     def entry(
         self, region: Region, arguments: Sequence[Storage], results: Sequence[Storage]
     ) -> None:
         """The body of @main; donated arguments are owned storages, perhaps also results."""
+        self._launches = launch_ids(region)
         live = BlockLiveness(region.nodes, region.results)
         for tensor, storage in zip(region.arguments, arguments, strict=True):
             self._storages[tensor] = storage
@@ -272,14 +275,13 @@ class Bufferizer:
             kept = [s.root for i, s in enumerate(sources) if i not in reusable] + targets
             usable = [inputs[i] for i in reusable if sources[i] not in kept]
             targets.append(self._result(block, node, result, usable))
-        self._call(name, kernel, sources, targets)
+        self._call(name, self._launches[node], sources, targets)
 
-    def _call(
-        self, name: str, kernel: Kernel, sources: list[Storage], targets: list[Storage]
-    ) -> None:
+    def _call(self, name: str, launch: int, sources: list[Storage], targets: list[Storage]) -> None:
+        kernel = self.table.kernels[name]
         scratch = [self.text.alloc(n, t, f"{name} scratch", "") for n, t in kernel.scratch]
         if kernel.units:
-            self.text.call(name, [*sources, *targets, *scratch])
+            self.text.call(name, [*sources, *targets, *scratch], launch)
 
     def _update(
         self, block: Block, node: Node, name: str, kernel: Kernel, inputs: Sequence[Tensor]
@@ -306,7 +308,8 @@ class Bufferizer:
                 self.copies.append(f"{target.name}: {reason}")
                 self.text.copy(sources[i], target, reason)
             targets.append(target)
-        self._call(name, kernel, [sources[i] for i in range(len(inputs))], targets)
+        given = [sources[i] for i in range(len(inputs))]
+        self._call(name, self._launches[node], given, targets)
 
     # -- control flow ------------------------------------------------------------------------------
     def _while(self, block: Block, node: Node) -> None:

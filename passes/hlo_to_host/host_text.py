@@ -6,6 +6,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from hlo.passes.hlo_to_host.launch_ids import LAUNCH
 from hlo.passes.hlo_to_loops.element_types import ElementType, Kind
 
 
@@ -125,10 +126,14 @@ class HostText:
                 f"{source.memref} to {target.memref}"
             )
 
-    def call(self, callee: str, buffers: Sequence[Storage]) -> None:
+    def call(self, callee: str, buffers: Sequence[Storage], launch: int | None = None) -> None:
+        """Args:
+        launch: its number in the program; None for a fill, which no op of the program is.
+        """
         names = ", ".join(s.name for s in buffers)
         types = ", ".join(s.memref for s in buffers)
-        self.line(f"func.call @{callee}({names}) : ({types}) -> ()")
+        mark = "" if launch is None else f" {{{LAUNCH} = {launch} : i64}}"
+        self.line(f"func.call @{callee}({names}){mark} : ({types}) -> ()")
 
 
 def _quoted(text: str) -> str:

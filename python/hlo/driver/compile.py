@@ -24,6 +24,8 @@ from hlo.driver.program_source import ProgramSource
 from hlo.driver.program_text import name_of
 from hlo.driver.statistics import ProgramStatistics
 from hlo.executable import runtime
+from hlo.passes.cost.kernel_cost import launch_costs
+from hlo.passes.cost.machine import HOST, Machine
 from hlo.passes.hlo_to_gpu.target import PREFIX, is_gpu_target
 from hlo.passes.hlo_to_gpu.target import TARGETS as GPU_TARGETS
 
@@ -59,6 +61,10 @@ class Compiled(InspectedProgram):
         return self._executable(*arguments)
 
     @property
+    def _machine(self) -> Machine:
+        return HOST.on(self._options.threads or runtime.hardware_threads())
+
+    @property
     def name(self) -> str:
         """The program's name."""
         return self._executable.name
@@ -76,7 +82,8 @@ class Compiled(InspectedProgram):
         """
         if runs < 1:
             raise ArgumentError(f"runs: expected at least 1, found {runs}")
-        costs = self.cost_analysis().kernels
+        entry, donated = self._analysed.fused_entry, self._host.donated
+        costs = launch_costs(entry, self._machine, donated)
         return profile(self._made, costs, arguments, runs, self._options.threads, self.name)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hlo.driver.byte_text import byte_text
-from hlo.driver.cost_report import CostAnalysis, cost_analysis
+from hlo.driver.cost_report import CostAnalysis, cost_analysis, program_cost
 from hlo.driver.memory_report import copies_of
 from hlo.driver.program_analysis import AnalysedProgram
 from hlo.driver.source_lines import at_source, source_line
@@ -191,7 +191,7 @@ class FusionReport:
 
 def explain(program: AnalysedProgram) -> FusionReport:
     """The fusion report of a program."""
-    unfused, cost = program.unfused_entry, cost_analysis(program.fused_entry)
+    unfused, cost = program.unfused_entry, program_cost(program)
     copied = 2 * sum(copy.bytes for copy in copies_of(program.host, program.fused))
     return FusionReport(
         edges=tuple(

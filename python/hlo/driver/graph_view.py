@@ -13,7 +13,8 @@ from hlo.driver.layered_layout import Box, layout
 from hlo.driver.program_analysis import AnalysedProgram
 from hlo.driver.program_text import name_of
 from hlo.driver.source_lines import short_source_line, source_line
-from hlo.passes.cost.kernel_cost import TRIP_COUNT, bytes_of, cost_of
+from hlo.passes.cost.kernel_cost import TRIP_COUNT, cost_of
+from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.composites import REASON
 from hlo.passes.fusion.launches import name_of as kernel_name
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, is_composite

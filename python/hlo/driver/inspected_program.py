@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from hlo import ir, knobs
-from hlo.driver.cost_report import CostAnalysis, cost_analysis
+from hlo.driver.cost_report import CostAnalysis, program_cost
 from hlo.driver.explain import FusionReport, explain
 from hlo.driver.late_phases import is_late, text_of_host
 from hlo.driver.made_program import MadeProgram, Options, Stopwatch, make_program
@@ -18,6 +18,7 @@ from hlo.driver.preconditions import depth_as_error
 from hlo.driver.program_analysis import AnalysedProgram, analyse
 from hlo.driver.program_source import ProgramSource
 from hlo.driver.statistics import ProgramStatistics
+from hlo.passes.cost.machine import Machine
 from hlo.passes.hlo_to_host.program import HostProgram
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
@@ -78,6 +79,11 @@ class InspectedProgram:
             )
 
     @property
+    def _machine(self) -> Machine | None:
+        """The machine that times are estimated for; None where none are known."""
+        return None
+
+    @property
     def _module(self) -> ir.Module:
         return self._source.module
 
@@ -92,6 +98,7 @@ class InspectedProgram:
             return analyse(
                 self._module, options.donate, compiled=self._host, fast=options.fast,
                 max_bytes=options.max_bytes, emit=self._emit, composites=self._composites,
+                machine=self._machine,
             )  # fmt: skip
 
     def explain(self) -> FusionReport:
@@ -99,8 +106,8 @@ class InspectedProgram:
         return explain(self._analysed)
 
     def cost_analysis(self) -> CostAnalysis:
-        """Flops and bytes of one run, and of each kernel."""
-        return cost_analysis(self._analysed.fused_entry)
+        """Flops, bytes and estimated time of one run, and of each kernel."""
+        return program_cost(self._analysed)
 
     def memory_analysis(self) -> MemoryAnalysis:
         """Arguments, results and every intermediate: sizes, live ranges and offsets."""

@@ -12,6 +12,7 @@ from hlo.driver.module_copy import copy_of
 from hlo.driver.pass_pipeline import Instrumentation, PipelineElement, run_pipeline
 from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
+from hlo.passes.cost.machine import HOST, Machine
 from hlo.passes.fusion.fuse import Fuse
 from hlo.passes.fusion.groups import Edge
 from hlo.passes.hlo_to_host.program import HostProgram, entry_of, hlo_to_host, mark_donated
@@ -35,6 +36,7 @@ class AnalysedProgram:
         donate: arguments whose memory the caller lets results take over.
         compiled: the host program, where it is known.
         emit: makes the kernel of a region, for the target.
+        machine: that times are estimated for; None for a target of which no times are known.
     """
 
     unfused: ir.Module
@@ -45,6 +47,7 @@ class AnalysedProgram:
     donate: tuple[int, ...] = ()
     compiled: HostProgram | None = None
     emit: Callable[[Region], Kernel] = emit_kernel
+    machine: Machine | None = None
 
     @property
     def unfused_entry(self) -> Region:
@@ -71,6 +74,7 @@ def analyse(
     max_bytes: int = 0,
     emit: Callable[[Region], Kernel] = emit_kernel,
     composites: bool = True,
+    machine: Machine | None = HOST,
 ) -> AnalysedProgram:
     """Compiles a copy of a program up to fusion.
 
@@ -81,6 +85,7 @@ def analyse(
         compiled: the host program, if the program was compiled already.
         fast, max_bytes: as the options of `hlo.compile`.
         emit, composites: as of `make_program`.
+        machine: as of `AnalysedProgram`.
 
     Raises:
         MemoryBudgetError: the program does not fit into `max_bytes`.
@@ -118,4 +123,5 @@ def analyse(
         tuple(donate),
         compiled,
         emit,
+        machine,
     )

@@ -12,7 +12,7 @@
 // HOST: func.func private @[[K:.*]](memref<{{.*}}) attributes {{.*}}hlo.units = 1 : i64
 // HOST: func.func @main
 // HOST-NOT: alloc
-// HOST: call @[[K]]({{.*}}) : (memref<128xf32>, memref<128xf32>, memref<24xf32>, memref<24xf32>, memref<128xf32>, memref<24xf32>) -> ()
+// HOST: call @[[K]]({{.*}}) {hlo.launch = {{[0-9]+}} : i64} : (memref<128xf32>, memref<128xf32>, memref<24xf32>, memref<24xf32>, memref<128xf32>, memref<24xf32>) -> ()
 
 // What the sorts read is one launch, and so is what reads them; each kernel has one op.
 // CHECK-LABEL: func.func private @dependent

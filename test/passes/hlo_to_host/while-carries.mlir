@@ -7,7 +7,7 @@
 // CHECK-NEXT: memref.copy %[[ZERO]], %[[I]] {hlo.reason = "an argument, a constant or a value from outside is passed on"}
 // CHECK-NEXT: memref.copy %[[X]], %[[RESULT]]
 // CHECK-NEXT: scf.while
-// CHECK: func.call @compare_0(%[[I]], %[[N]], %[[FLAG:.*]]) :
+// CHECK: func.call @compare_0(%[[I]], %[[N]], %[[FLAG:[a-z0-9_]*]]) {hlo.launch = 0 : i64} :
 // CHECK: memref.load %[[FLAG]]
 // CHECK: scf.condition
 // CHECK: } do {

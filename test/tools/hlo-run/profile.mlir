@@ -4,8 +4,8 @@
 // RUN: not hlo-run %s --seed=0 --profile --target=nvptx:sm_80 --emulate 2>&1 | FileCheck %s --check-prefix=GPU
 
 // CHECK: ms a run, mean of 2
-// CHECK-NEXT: share us calls us a call GB/s GFLOP/s kernel
-// CHECK-NEXT: % {{.*}} 1 {{.*}} sine{{.*}}profile.mlir:
+// CHECK-NEXT: share us calls us a call est. us GB/s GFLOP/s kernel
+// CHECK-NEXT: % {{.*}} 1 {{.*}} sine_0 [op] #0 profile.mlir:{{[0-9]+}} ({{compute|launch}})
 // CHECK-NEXT: %  between kernels
 
 // JSON: "profile": {"version": 1, "seconds": {{.*}}, "runs": 2, "kernels": [{"name": "sine

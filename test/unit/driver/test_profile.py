@@ -84,3 +84,29 @@ def test_arguments_are_checked() -> None:
         compiled.profile(X, W, runs=0)
     with pytest.raises(ArgumentError):
         compiled.profile(X)
+
+
+def test_kernels_of_one_name_in_two_branches_have_their_own_figures() -> None:
+    # The second branch moves most, so its kernels come first in a list of the dearest branch alone.
+    program = """
+    func.func @main(%p: tensor<i1>, %x: tensor<64xf32>, %y: tensor<65536xf32>)
+        -> (tensor<64xf32>, tensor<65536xf32>) {
+      %0:2 = "hlo.if"(%p) ({
+        %1 = hlo.sine %x : tensor<64xf32>
+        hlo.return %1, %y : tensor<64xf32>, tensor<65536xf32>
+      }, {
+        %2 = hlo.sine %y : tensor<65536xf32>
+        hlo.return %x, %2 : tensor<64xf32>, tensor<65536xf32>
+      }) : (tensor<i1>) -> (tensor<64xf32>, tensor<65536xf32>)
+      return %0#0, %0#1 : tensor<64xf32>, tensor<65536xf32>
+    }
+    """
+    compiled = hlo.compile(program)
+    x, y = np.ones(64, np.float32), np.ones(65536, np.float32)
+    for taken, size in ((True, 64), (False, 65536)):
+        report = compiled.profile(np.array(taken), x, y, runs=2)
+        (sine,) = [kernel for kernel in report.kernels if kernel.name.startswith("sine")]
+        assert sine.bytes == 8 * size
+        assert len(sine.launches) == 1
+        assert 0 < sine.least <= sine.seconds
+        assert sine.estimated > 0

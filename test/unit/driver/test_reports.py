@@ -148,11 +148,15 @@ def test_the_json_schemas_are_stable() -> None:
     assert list(fusion["traffic"]) == ["unfused", "fused", "copied", "floor"]
     cost = json.loads(compiled.cost_analysis().to_json())
     assert list(cost) == [
-        "version", "flops", "transcendentals", "bytes_accessed", "unknown_trip_counts", "kernels",
+        "version", "flops", "transcendentals", "bytes_accessed", "estimated_seconds",
+        "bytes_cached", "bytes_of_memory", "unknown_trip_counts", "kernels",
     ]  # fmt: skip
     assert list(cost["kernels"][0]) == [
-        "name", "kind", "source", "calls", "flops", "transcendentals", "bytes_read",
-        "bytes_written",
+        "launch", "name", "kind", "source", "calls", "flops", "transcendentals", "bytes_read",
+        "bytes_written", "estimate",
+    ]  # fmt: skip
+    assert list(cost["kernels"][0]["estimate"]) == [
+        "seconds", "bound", "cached", "memory", "cores",
     ]  # fmt: skip
 
 

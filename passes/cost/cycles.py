@@ -1,0 +1,203 @@
+"""Cycles of one core that an op takes, whatever kernel it ends up in: vector code, data at hand."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from hlo.passes.cost.op_cost import TRANSCENDENTAL, multiply_adds
+from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+
+VECTOR_BYTES = 64
+LEAST_BYTES = 4  # an element takes as much in a register
+
+# Of a vector of 32-bit elements. Functions by the length of their polynomials and reductions.
+SIMPLE = 0.6
+_VECTOR = {
+    "atan2": 40.0,
+    "cbrt": 20.0,
+    "clamp": 1.2,
+    "complex": 0.0,
+    "cosine": 24.0,
+    "digamma": 150.0,
+    "divide": 7.0,
+    "erf": 16.0,
+    "erf_inv": 40.0,
+    "erfc": 40.0,
+    "exponential": 12.0,
+    "exponential_minus_one": 18.0,
+    "imag": 0.0,
+    "iota": 0.6,
+    "lgamma": 200.0,
+    "log": 16.0,
+    "log_plus_one": 22.0,
+    "logistic": 20.0,
+    "polygamma": 600.0,
+    "power": 60.0,
+    "real": 0.0,
+    "rsqrt": 15.0,
+    "sine": 24.0,
+    "sqrt": 9.0,
+    "tan": 36.0,
+    "tanh": 18.0,
+    "zeta": 600.0,
+}
+_TRANSCENDENTAL = 30.0  # of those not named above
+_NARROW_CONVERT = 4.0  # to or from floats of 8 and 16 bits
+_MOVED = frozenset({"concatenate", "dynamic_slice", "pad", "reverse", "slice", "transpose"})
+_FREE = frozenset({"broadcast_in_dim", "constant", "copy", "optimization_barrier", "reshape"})
+
+# One element after another.
+_INTEGER_DIVISION = 6.0
+_GATHERED = 1.2
+_SCATTERED = 5.0
+_COMPARED = 2.0  # of a sort, in n log2 n
+_SELECTED = 3.0  # elements of windows, of which select_and_scatter chooses one
+_LONG_RUN = 16  # neighbours that a gather or scatter moves as vectors
+
+_MULTIPLY_ADDS = 32.0  # f32 a cycle in register tiles
+_TILE_OVERHEAD = 1.1  # packing, and the ends of tiles
+_FFT_FLOPS = 10.0  # a cycle
+# Flops of LAPACK's routines on n x n matrices in n^3 (LAPACK Working Note 41), and flops a cycle.
+_LAPACK = re.compile(r"^lapack_([sdcz])([a-z0-9]+)_ffi$")
+_ROUTINES = {
+    "gees": (25.0, 1.0),
+    "geev": (25.0, 1.0),
+    "geqrf": (1.33, 8.0),
+    "gesdd": (22.0, 2.0),
+    "gesvd": (22.0, 2.0),
+    "getrf": (0.67, 8.0),
+    "heevd": (9.0, 3.0),
+    "hetrd": (1.33, 3.0),
+    "orgqr": (1.33, 8.0),
+    "ormqr": (2.0, 8.0),
+    "potrf": (0.33, 8.0),
+    "syevd": (9.0, 3.0),
+    "sytrd": (1.33, 3.0),
+    "trsm": (1.0, 8.0),
+    "ungqr": (1.33, 8.0),
+    "unmqr": (2.0, 8.0),
+}
+
+
+def cycles(node: Node) -> float:
+    """Cycles of one core, of a kernel's op or of one that is a kernel of its own."""
+    if node.name == "fusion":
+        return sum(cycles(inner) for inner in node.regions[0].nodes)
+    if not node.results or node.name in _FREE:
+        return 0.0
+    if node.name in ("dot_general", "convolution"):
+        return _product_cycles(node)
+    if node.name in ("reduce", "reduce_window", "select_and_scatter"):
+        return _fold_cycles(node)
+    if node.name in ("gather", "scatter"):
+        return _picking_cycles(node)
+    result = node.results[0]
+    if node.name == "sort":
+        length = max(node.operands[0].shape[node.attributes["dimension"]], 2)
+        return _COMPARED * len(node.results) * result.size * math.log2(length)
+    if node.name == "fft":
+        length = max(math.prod(node.attributes["fft_length"]), 2)
+        return 5 * result.size * math.log2(length) / _FFT_FLOPS
+    if node.name == "custom_call":
+        return _library_cycles(node)
+    if node.name == "dynamic_update_slice":
+        return vectors(node.operands[1]) * SIMPLE
+    return elementwise_cycles(node)
+
+
+def elementwise_cycles(node: Node) -> float:
+    """Cycles of an op that makes each element of its result from one of each operand."""
+    result = node.results[0]
+    if node.name in ("divide", "remainder") and not (
+        result.type.is_float or result.type.is_complex
+    ):
+        return _INTEGER_DIVISION * result.size
+    return _vector_cycles(node) * max([vectors(result), *(vectors(o) for o in _wide(node))])
+
+
+def vectors(tensor: Tensor) -> float:
+    """Vectors that a tensor's elements fill in registers."""
+    width = max(tensor.type.part_type.bits // 8, LEAST_BYTES)
+    return tensor.size * tensor.type.parts * width / VECTOR_BYTES
+
+
+def _wide(node: Node) -> tuple[Tensor, ...]:
+    """Operands of an elementwise op as wide as its result: a comparison of f64 is one of f64."""
+    return tuple(o for o in node.operands if o.size == node.results[0].size)
+
+
+def _vector_cycles(node: Node) -> float:
+    if node.name == "convert":
+        types = (node.results[0].type, node.operands[0].type)
+        narrow = any(t.is_float and t.bits < 32 for t in types)
+        return _NARROW_CONVERT if narrow else SIMPLE
+    if node.name in _MOVED:
+        return SIMPLE
+    each = _VECTOR.get(node.name, _TRANSCENDENTAL if node.name in TRANSCENDENTAL else SIMPLE)
+    result = node.results[0].type
+    if result.is_complex and node.name in ("multiply", "divide"):
+        return 3 * each
+    return each * (1.6 if result.part_type.bits == 64 and each > SIMPLE else 1.0)
+
+
+def _product_cycles(node: Node) -> float:
+    """A dot's or convolution's; lanes beyond its last columns are idle."""
+    kind = node.operands[0].type
+    result = node.results[0]
+    lanes = VECTOR_BYTES // max(kind.part_type.bits // 8, LEAST_BYTES)
+    last = max((size for size in result.shape[-2:] if size > 1), default=1)
+    used = last / (-(-last // lanes) * lanes)
+    rate = _MULTIPLY_ADDS * LEAST_BYTES / max(kind.part_type.bits // 8, LEAST_BYTES)
+    if kind.is_integer and kind.bits == 8:
+        rate *= 4
+    times = 4 if kind.is_complex else 1
+    return times * multiply_adds(node) / (rate * max(used, 0.25)) * _TILE_OVERHEAD
+
+
+def _fold_cycles(node: Node) -> float:
+    operand = node.operands[0]
+    folded = operand.size
+    if node.name == "select_and_scatter":
+        window = math.prod(node.attributes["window_dimensions"])
+        return _SELECTED * node.operands[1].size * window
+    if node.name == "reduce_window" and cumulative_dim(node) is None:
+        folded = node.results[0].size * math.prod(node.attributes["window_dimensions"])
+    each = sum(_body_cycles(region) for region in node.regions)
+    return each * folded / max(operand.size, 1) * vectors(operand)
+
+
+def _library_cycles(node: Node) -> float:
+    """A LAPACK routine's; other library calls are not known, and count nothing."""
+    found = _LAPACK.match(str(node.attributes.get("call_target_name", "")))
+    if found is None or found[2] not in _ROUTINES or node.operands[0].rank < 2:
+        return 0.0
+    matrix = node.operands[0]
+    flops, rate = _ROUTINES[found[2]]
+    *batch, rows, columns = matrix.shape
+    size = math.prod(batch) * rows * columns * min(rows, columns)
+    if found[2] == "trsm":
+        size = matrix.size * node.operands[1].size // max(math.prod(batch) * rows, 1)
+    wide = {"s": 1, "d": 2, "c": 4, "z": 8}[found[1]]
+    return flops * size * wide / rate
+
+
+def _body_cycles(region: Region) -> float:
+    """Of a reducer's body, for each vector it is applied to: its tensors are scalars."""
+    return sum(_vector_cycles(n) for n in region.nodes if n.results and n.name not in _FREE)
+
+
+def _picking_cycles(node: Node) -> float:
+    """A gather's or a scatter's: element by element, or in runs of neighbours."""
+    moved = node.results[0] if node.name == "gather" else node.operands[-1]
+    operand = node.operands[0]
+    if node.name == "gather":
+        run = node.attributes["slice_sizes"][-1] if operand.rank else 1
+        return moved.size * _GATHERED if run < _LONG_RUN else vectors(moved) * SIMPLE
+    windows = node.attributes["scatter_dimension_numbers"].get("update_window_dims", ())
+    run = moved.shape[-1] if windows and windows[-1] == moved.rank - 1 else 1
+    count = len(node.results)
+    if run < _LONG_RUN:
+        return moved.size * _SCATTERED * count
+    return vectors(moved) * 2 * SIMPLE * count

@@ -1,0 +1,60 @@
+"""How long a kernel takes: the larger of its arithmetic and its traffic, by the roofline.
+
+(Williams et al., "Roofline: an insightful visual performance model", 2009, with a roof for each
+cache.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hlo.passes.cost.cycles import cycles
+from hlo.passes.cost.machine import MEMORY, Machine
+from hlo.passes.cost.op_cost import work
+from hlo.passes.hlo_to_loops.graph import Node
+from hlo.passes.hlo_to_loops.work import WORK_PER_PIECE, work_of
+
+COMPUTE, LAUNCH = "compute", "launch"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The time of one call of a kernel.
+
+    Attributes:
+        seconds: from launch to return.
+        bound: what it waits for: `compute`, a cache (`L1`, `L2`, `L3`), `memory`, or `launch` where
+            the call itself takes longer than the work.
+        cached: bytes found in caches.
+        memory: bytes to and from memory.
+        cores: that it runs on.
+    """
+
+    seconds: float
+    bound: str
+    cached: int
+    memory: int
+    cores: int
+
+
+def estimate(node: Node, traffic: Sequence[int], machine: Machine) -> Estimate:
+    """Of a kernel, by where the bytes it touches are found."""
+    cores = cores_for(node, machine)
+    computing = cycles(node) / machine.clock / cores
+    moving, level = machine.moving_seconds(traffic, cores)
+    busy, bound = max((computing, COMPUTE), (moving, machine.levels[level].name))
+    around = machine.launch + (machine.fork if cores > 1 else 0.0)
+    return Estimate(
+        seconds=around + busy,
+        bound=bound if busy > around else LAUNCH,
+        cached=sum(traffic[:MEMORY]),
+        memory=sum(traffic[MEMORY:]),
+        cores=cores,
+    )
+
+
+def cores_for(node: Node, machine: Machine) -> int:
+    """Threads that have work, as the host program divides it."""
+    done = work_of(node.regions[0]) if node.name == "fusion" else work(node)
+    return max(1, min(machine.cores, done // WORK_PER_PIECE))

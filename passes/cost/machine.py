@@ -1,0 +1,99 @@
+"""The machine that costs are of: its processors, caches and memory.
+
+One description for every decision that weighs work against traffic. Its figures are of the machines
+that generated code is for (AVX-512, a core's own cache of 1 MiB, one shared by all cores of 32
+MiB); others differ by a factor of two at the most, which moves no decision far. They are not read
+from the host: what is compiled does not depend on where it is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Level:
+    """A cache, or memory.
+
+    Attributes:
+        capacity: bytes; 0 for memory, which holds everything.
+        bandwidth: bytes a second that one core reads from there, or writes.
+        most: bytes a second that all cores together do; 0 if every core has its own.
+    """
+
+    name: str
+    capacity: int
+    bandwidth: float
+    most: float = 0.0
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A processor with its memory.
+
+    Attributes:
+        cores: threads that a launch uses at the most.
+        clock: cycles a second of each.
+        levels: from the nearest cache to memory.
+        launch: seconds from one kernel to the next on one thread.
+        fork: seconds more that a launch takes on several threads.
+    """
+
+    cores: int
+    clock: float
+    levels: tuple[Level, ...]
+    launch: float
+    fork: float
+
+    def on(self, cores: int) -> Machine:
+        """The same machine with another number of cores."""
+        return replace(self, cores=max(1, cores))
+
+    def level_of(self, distance: float) -> int:
+        """Where bytes are found again, by the bytes that were touched since.
+
+        Args:
+            distance: those bytes, their own included.
+        """
+        for number, level in enumerate(self.levels):
+            shares = self.cores if not level.most else 1
+            if level.capacity * shares >= distance:
+                return number
+        return len(self.levels) - 1
+
+    def moving_seconds(self, traffic: Sequence[int], cores: int = 1) -> tuple[float, int]:
+        """(the time to move bytes, the level that it is the time of).
+
+        What comes from a level passes through all nearer ones; they work at the same time.
+
+        Args:
+            traffic: bytes found at each of `levels`.
+            cores: that move them together.
+        """
+        slowest, bound, passing = 0.0, 0, sum(traffic)
+        for number, (level, here) in enumerate(zip(self.levels, traffic, strict=True)):
+            rate = level.bandwidth * cores
+            seconds = passing / (min(rate, level.most) if level.most else rate)
+            if seconds > slowest:
+                slowest, bound = seconds, number
+            passing -= here
+        return slowest, bound
+
+
+L1, L2, L3, MEMORY = range(4)
+
+# Measured on Zen 5 (EPYC of 2 processors): docs/cost_model.md compares what it foretells with the
+# times of the benchmark programs.
+HOST = Machine(
+    cores=2,
+    clock=4.1e9,
+    levels=(
+        Level("L1", 48 << 10, 250e9),
+        Level("L2", 1 << 20, 120e9),
+        Level("L3", 32 << 20, 75e9, 400e9),
+        Level("memory", 0, 60e9, 64e9),
+    ),
+    launch=20e-9,
+    fork=1.0e-6,
+)
