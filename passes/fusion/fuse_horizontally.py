@@ -14,7 +14,7 @@ from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.composites import compose, wrap
 from hlo.passes.fusion.op_traits import CONTRACTIONS, FUSIBLE
 from hlo.passes.hlo_to_host.liveness import VIEWS, is_part
-from hlo.passes.hlo_to_loops.contraction_kernel import fits_register_tiles
+from hlo.passes.hlo_to_loops.contraction_tiling import fits_register_tiles
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
 from hlo.passes.hlo_to_loops.work import WORK_PER_PIECE, work_of
 from hlo.passes.rewrite.walk import body_of, functions

@@ -21,13 +21,14 @@ from hlo.passes.fusion.op_traits import (
     FOLDS,
     FREE_TO_REPEAT,
     IN_PROLOGUES,
+    MOVED_IN_PROLOGUES,
     MOVEMENT,
     is_fusible,
     repeats_operand,
 )
 from hlo.passes.hlo_to_gpu.attention import check_gpu_attention
 from hlo.passes.hlo_to_loops.affine import merge_cuts
-from hlo.passes.hlo_to_loops.contraction_kernel import takes_elementwise, takes_prologue
+from hlo.passes.hlo_to_loops.contraction_tiling import takes_elementwise, takes_prologue
 from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim
 from hlo.passes.hlo_to_loops.emitter import splat_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, free_tensors, users
@@ -304,7 +305,8 @@ class BlockFusion:
 
     def _is_cheaper_twice(self, node: Node, groups: dict[Group, list[Node]]) -> bool:
         """Whether each of several kernels should compute an op rather than one store it."""
-        if len(groups) < 2 or node.name not in ELEMENTWISE or node.name in EXPENSIVE:
+        moved = all(self._moves_in_prologue(node, group) for group in groups)
+        if len(groups) < 2 or not (node.name in ELEMENTWISE - EXPENSIVE or moved):
             return False
         if any(group.copies >= MAX_COPIES for group in groups):
             return False
@@ -425,7 +427,7 @@ class BlockFusion:
         return None
 
     def _judge_prologue(self, node: Node, group: Group, readers: Sequence[Node]) -> FusionDecision:
-        """A dot computes an operand as it packs it, or as it reads each of its elements once."""
+        """A contraction computes an operand as it packs it, or as it reads each element once."""
         dots = [r for r in readers if r.name in CONTRACTIONS]
         places = [(r, i) for r in dots for i, o in enumerate(r.operands) if o in node.results]
         if self.gpu or not all(takes_prologue(r, i) for r, i in places):
@@ -436,11 +438,19 @@ class BlockFusion:
             return FusionDecision.no("what follows the contraction reads it too")
         if node.name == "reshape" and not self._is_reshape_in_prologue(node):
             return FusionDecision.no("it is a view of what is in memory")
-        if node.name not in IN_PROLOGUES:
+        if node.name not in IN_PROLOGUES and not self._moves_in_prologue(node, group):
             return FusionDecision.no(f"{node.name} is not computed while an operand is packed")
         if 2 * self._prologue_bytes(node) > 3 * bytes_of(node.results[0]):
             return FusionDecision.no("the contraction would read more than its operand has")
+        if any(n.name == "convolution" for n in group.nodes):
+            return FusionDecision.yes("the convolution computes its kernel as it packs it")
         return FusionDecision.yes("the dot computes its operand as it reads it")
+
+    @staticmethod
+    def _moves_in_prologue(node: Node, group: Group) -> bool:
+        """Whether a convolution reads its kernel in the order of an op's operand."""
+        moved = node.name in MOVED_IN_PROLOGUES
+        return moved and any(n.name == "convolution" for n in group.nodes)
 
     def _prologue_bytes(self, node: Node) -> int:
         """Bytes that a dot reads to compute an operand, what can be computed with it left out."""

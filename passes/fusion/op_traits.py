@@ -38,8 +38,11 @@ FOLDS = frozenset({"reduce", "reduce_window"})
 
 CONTRACTIONS = frozenset({"dot_general", "convolution"})
 
-# What a dot computes of an operand while it packs it.
+# What a contraction computes of an operand while it packs it.
 IN_PROLOGUES = (ELEMENTWISE - EXPENSIVE) | {"broadcast_in_dim", "reshape", "iota"}
+
+# What a convolution moves of its kernel, besides, while it packs it.
+MOVED_IN_PROLOGUES = frozenset({"reverse", "transpose", "slice"})
 
 FUSIBLE = ELEMENTWISE | MOVEMENT | FOLDS | CONTRACTIONS | {"dynamic_update_slice"}
 

@@ -49,24 +49,28 @@ class PaddedTile:
 
     Args:
         row_dim: dimension of the result that the rows walk; -1 if there is one row.
-        places: the index of each row in the result; the last one, the feature, is not looked at.
+        places: the index in the result of each row and vector.
         names, masks: the lane variable and the mask of each vector of features.
     """
 
     def __init__(
-        self, sums: Accumulators, node: Node, row_dim: int, places: Sequence[Sequence[Affine]],
+        self, sums: Accumulators, node: Node, row_dim: int,
+        places: Sequence[Sequence[Sequence[Affine]]],
         names: Sequence[str], masks: Sequence[str | None],
     ) -> None:  # fmt: skip
         self.sums, self.node = sums, node
         self.vectors = list(zip(names, masks, strict=True))
         label = node.attributes["dimension_numbers"]["output"][row_dim] if row_dim >= 0 else "b"
         self.row_spatial = None if label == "b" else int(label)
-        self.windows = [[self._windows(place, v) for v in self.vectors] for place in places]
+        self.windows = [
+            [self._windows(at, v) for at, v in zip(row, self.vectors, strict=True)]
+            for row in places
+        ]
 
     def _windows(self, place: Sequence[Affine], vector: tuple[str, str | None]) -> Windows:
         name, mask = vector
         with self.em.vector(name, self.sums.lanes, mask):
-            return windows_of(self.em, self.node, [*place[:-1], Affine.variable(name)])
+            return windows_of(self.em, self.node, place)
 
     @property
     def em(self) -> Emitter:

@@ -121,10 +121,10 @@ class _Nest:
             for index, d in zip(leading, self.outer, strict=True):
                 base = base + index * strides[d]
 
-            def tile(base: Affine, first: _Range, second: _Range) -> None:
+            def tile(base: Affine, first: Range, second: Range) -> None:
                 _emit_tile(em, self, base, first, second, body)
 
-            def row(base: Affine, second: _Range) -> None:
+            def row(base: Affine, second: Range) -> None:
                 block = self.lanes * ACROSS_TILES
                 _ranges(em, across, block, self.extents[self.across], self.lanes,
                         lambda first: tile(base, first, second))  # fmt: skip
@@ -132,7 +132,7 @@ class _Nest:
             self._segments(em, along, base, row)
 
     def _segments(
-        self, em: Emitter, along: Affine, base: Affine, row: Callable[[Affine, _Range], None]
+        self, em: Emitter, along: Affine, base: Affine, row: Callable[[Affine, Range], None]
     ) -> None:
         """Block number `along` of the innermost loop, in whichever segment it lies."""
         b, first = em.b, 0
@@ -154,7 +154,7 @@ def _blocks_of(low: int, high: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Range:
+class Range:
     """`count` steps from the SSA index `start`; `count` is less than the lanes in the rest only."""
 
     start: str
@@ -162,7 +162,7 @@ class _Range:
 
 
 def _ranges(
-    em: Emitter, block: Affine, size: int, extent: int, lanes: int, emit: Callable[[_Range], None]
+    em: Emitter, block: Affine, size: int, extent: int, lanes: int, emit: Callable[[Range], None]
 ) -> None:
     """Steps of `lanes` in block number `block` of `size`, and what is left of the extent."""
     b = em.b
@@ -175,22 +175,22 @@ def _ranges(
     if whole:
         with b.loop(start, end, b.index(lanes)) as loop:
             em.variable(loop.iv, extent)
-            emit(_Range(loop.iv, lanes))
+            emit(Range(loop.iv, lanes))
     if whole == extent:
         return
     last = b.op(f"arith.cmpi eq, {em.index(block)}, {b.index((extent - 1) // size)} : index")
     with b.when(last):
         name = b.load(f"arith.addi {b.index(whole)}, {b.index(0)} : index")
         em.variable(name, extent)
-        emit(_Range(name, extent - whole))
+        emit(Range(name, extent - whole))
 
 
 def _emit_tile(
     em: Emitter,
     nest: _Nest,
     base: Affine,
-    across: _Range,
-    along: _Range,
+    across: Range,
+    along: Range,
     body: Callable[[Affine], None],
 ) -> None:
     b, lanes = em.b, nest.lanes
@@ -231,8 +231,8 @@ class Tile:
     row: str
     step: str
     lanes: int
-    across: _Range
-    along: _Range
+    across: Range
+    along: Range
     mask: str | None
 
     def load(self, em: Emitter, buffer: Buffer, offset: Affine) -> Value | None:
@@ -252,7 +252,7 @@ class Tile:
         memory = (
             buffer.type.memory if buffer.type.parts == 1 else f"i{8 * buffer.type.memory_bytes}"
         )
-        key = ("tile", buffer, rest, stride)
+        key = ("tile", buffer, rest, stride, self.along.start)
         scratch = b.recall(key)
         if scratch is None:
             with b.at_level(self.level), em.scalar():

@@ -15,6 +15,7 @@ from hlo.passes.kernel_forms.prepare_convolutions import is_padded, padded_input
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.tensor_types import element_of, shape_of
 from hlo.passes.rewrite.walk import operations_named, replace
+from hlo.passes.simplify.dead_code import erase_dead_ops
 
 FEW_POSITIONS = 64  # too few for tiles along one dimension; their patches are small beside a kernel
 FEWEST_FEATURES = 16
@@ -25,8 +26,9 @@ class ConvolutionsToDots(Pass):
     """Turns convolutions with windows of one element, and those of few positions, into dots.
 
     A window of one element sums over features alone: the dot's rows are all positions, not those of
-    one line. Of a convolution with few positions and many features the kernel is the large operand:
-    its patches are gathered in memory, so that the kernel is read once for all of them.
+    one line; a transpose that exchanges the features of its kernel becomes the dot's own. Of a
+    convolution with few positions and many features the kernel is the large operand: its patches
+    are gathered in memory, so that the kernel is read once for all of them.
 
     Requires: the core op set, static shapes, prepared convolutions (prepare-convolutions).
 
@@ -39,6 +41,8 @@ class ConvolutionsToDots(Pass):
 
     def run(self, module: ir.Module) -> bool:
         changed = [_to_dot(op) for op in operations_named(module, ("hlo.convolution",))]
+        if any(changed):
+            erase_dead_ops(module)  # what turned kernels around
         return any(changed)
 
 
@@ -102,19 +106,50 @@ def _to_dot(op: ir.Operation) -> bool:
         return False
     if taps > 1 and (positions > FEW_POSITIONS or result[-1] < FEWEST_FEATURES):
         return False
+    if taps > 1 and _is_turned(op.operands[1]):
+        return False
     b = Builder.before(op)
     source = conv.padded(op)
     window = itertools.product(*map(range, conv.window))
     patches = [_tap(b, op, source, conv, tap) for tap in window]
     axis = conv.input.index("f")
     left = patches[0] if len(patches) == 1 else b.concatenate(patches, axis)
-    right = b.reshape(op.operands[1], [taps * features, result[-1]])
+    if taps == 1:
+        right, summed = _matrix(b, op.operands[1])
+    else:
+        right, summed = b.reshape(op.operands[1], [taps * features, result[-1]]), 0
     kept = {k: op.attributes[k] for k in op.attributes if k == "precision_config"}
     value = b.dot_general(
-        left, right, contracting=([axis], [0]), element=element_of(op.results[0]), attributes=kept
+        left,
+        right,
+        contracting=([axis], [summed]),
+        element=element_of(op.results[0]),
+        attributes=kept,
     )
     replace(op, [value])
     return True
+
+
+def _matrix(b: Builder, kernel: ir.Value) -> tuple[ir.Value, int]:
+    """A kernel of one tap as a matrix, and its dimension that is summed; the transpose that made
+    the kernel of one whose features are the other way around is left out.
+    """
+    made, shape = kernel.owner, shape_of(kernel)
+    if not isinstance(made, ir.Block) and made.name == "hlo.transpose":
+        order = [int(d) for d in decode_attribute(made.attributes["permutation"])]
+        sizes = shape_of(made.operands[0])
+        if [d for d in order if sizes[d] > 1] == sorted(order[-2:], reverse=True):
+            return b.reshape(made.operands[0], [shape[-1], shape[-2]]), 1
+    return b.reshape(kernel, [shape[-2], shape[-1]]), 0
+
+
+def _is_turned(kernel: ir.Value) -> bool:
+    """Whether a kernel's elements are those of another tensor in another order.
+
+    A convolution packs such a kernel in its order; a product would need it in memory.
+    """
+    made = kernel.owner
+    return not isinstance(made, ir.Block) and made.name in ("hlo.reverse", "hlo.transpose")
 
 
 def _tap(

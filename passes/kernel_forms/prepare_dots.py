@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hlo import ir
 from hlo.ir.attributes import DotDimensionNumbers
 from hlo.passes.base import Pass
-from hlo.passes.hlo_to_loops.contraction_kernel import depth_of, minor_is_free
+from hlo.passes.hlo_to_loops.contraction_tiling import depth_of, minor_is_free
 from hlo.passes.hlo_to_loops.graph import node_of, tensor_of
 from hlo.passes.hlo_to_loops.matrix_multiply import SMALLEST_PRODUCT, matrix_operands
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import MOST_VECTORS_BY_ROWS, matrix_vector_of

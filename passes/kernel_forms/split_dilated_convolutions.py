@@ -17,6 +17,7 @@ from hlo.passes.hlo_to_loops.graph import decode_attribute
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.tensor_types import element_of, is_complex, is_float, shape_of
 from hlo.passes.rewrite.walk import operations_named, replace
+from hlo.passes.simplify.dead_code import erase_dead_ops
 
 # Products saved for an element of the result, from which on putting it together pays.
 FEWEST_SAVED = 48
@@ -29,6 +30,9 @@ class SplitDilatedConvolutions(Pass):
     Transposed convolutions and the input gradients of strided ones are such. With d - 1 zeros
     between elements, all results a multiple of d apart meet elements with the same taps of the
     window, each d-th: they are a convolution by those taps. The results are put together again.
+
+    A kernel that another tensor turned around makes is sliced ahead of that, so that each of the
+    convolutions packs its own part in its order.
 
     The other taps meet zeros only. Their products are zeros too, unless a tap is infinite or NaN:
     what they add up to, zero or NaN, is added to the results.
@@ -51,6 +55,8 @@ class SplitDilatedConvolutions(Pass):
     def run(self, module: ir.Module) -> bool:
         found = operations_named(module, ("hlo.convolution",))
         split = [_split(op, self.finite) for op in found]
+        if any(split):
+            erase_dead_ops(module)  # what turned kernels around
         return any(split)
 
 
@@ -177,8 +183,34 @@ def _convolved(
     kept = {name: op.attributes[name] for name in op.attributes}
     kept["padding"] = b.parse(f"dense<{padding}> : tensor<{rank}x2xi64>")
     kept["lhs_dilation"] = b.integers(gaps)
-    taps = b.slice(op.operands[1], starts, limits, steps)
+    taps = _sliced(b, op.operands[1], starts, limits, steps)
     return b.one("convolution", [op.operands[0], taps], b.tensor(shape, element), kept)
+
+
+def _sliced(
+    b: Builder, value: ir.Value, starts: Sequence[int], limits: Sequence[int], steps: Sequence[int]
+) -> ir.Value:
+    """A slice, made ahead of what turns a tensor around: each reader then turns its own part."""
+    made = value.owner
+    if isinstance(made, ir.Block) or made.name not in ("hlo.reverse", "hlo.transpose"):
+        return b.slice(value, starts, limits, steps)
+    source = made.operands[0]
+    if made.name == "hlo.transpose":
+        order = [int(d) for d in decode_attribute(made.attributes["permutation"])]
+        place = [order.index(d) for d in range(len(order))]
+        parts = ([of[d] for d in place] for of in (starts, limits, steps))
+        return b.transpose(_sliced(b, source, *parts), order)
+    turned = {int(d) for d in decode_attribute(made.attributes["dimensions"])}
+    first, last = list(starts), list(limits)
+    for d in turned:
+        size = shape_of(value)[d]
+        count = -(-(limits[d] - starts[d]) // steps[d])
+        end = starts[d] + (count - 1) * steps[d]  # the last one taken, the first of the source
+        first[d], last[d] = size - 1 - end, size - starts[d]
+    part = _sliced(b, source, first, last, steps)
+    if not (left := [d for d in sorted(turned) if shape_of(part)[d] > 1]):
+        return part
+    return b.one("reverse", [part], part.type, {"dimensions": b.integers(left)})
 
 
 def _products_with_zero(

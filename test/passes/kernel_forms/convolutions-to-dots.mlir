@@ -37,3 +37,12 @@ func.func @stay(%x: tensor<1x12x12x32xf32>, %k: tensor<3x3x32x64xf32>, %g: tenso
   %1 = hlo.convolution(%x, %g) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<1x12x12x32xf32>, tensor<1x1x16x64xf32>) -> tensor<1x12x12x64xf32>
   return %0, %1 : tensor<1x10x10x64xf32>, tensor<1x12x12x64xf32>
 }
+
+// A kernel that is another tensor turned around is packed by the convolution; a dot would store it.
+// CHECK-LABEL: func.func @turned
+// CHECK: hlo.convolution
+func.func @turned(%x: tensor<1x6x7x32xf32>, %k: tensor<3x3x32x64xf32>) -> tensor<1x4x5x64xf32> {
+  %0 = hlo.reverse %k, dims = [0, 1] : tensor<3x3x32x64xf32>
+  %1 = hlo.convolution(%x, %0) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x6x7x32xf32>, tensor<3x3x32x64xf32>) -> tensor<1x4x5x64xf32>
+  return %1 : tensor<1x4x5x64xf32>
+}

@@ -1,0 +1,287 @@
+"""Which convolutions and dots register tiles compute, and how their results are cut into tiles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hlo.passes.hlo_to_loops.element_types import ElementType
+from hlo.passes.hlo_to_loops.elemental.contractions import product_type
+from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.matrix_vector_kernel import matrix_vector_of
+from hlo.passes.hlo_to_loops.product_blocking import packs
+from hlo.passes.hlo_to_loops.product_factors import word_instruction
+
+VECTOR_BYTES = 64
+REGISTERS = 28  # accumulators at the most
+# Rows of a tile for its vectors across, measured. Where rows are a multiple of 4 KiB apart, their
+# elements fall into one set of the first-level cache, which holds 8: three vectors have 8 rows.
+MOST_ROWS = {1: 14, 2: 14, 3: 8, 4: 6}
+WIDE_VECTORS, WIDE_ROWS = 6, 2
+TILES_A_PACK = 12  # that use packed columns at the least: packing takes some percent of the time
+FEWEST_PACKED_UNITS = 32  # for the sake of threads, where that leaves enough tiles to each
+PACKED_BYTES = 1 << 20  # of a run of columns of a kernel in scratch, at the most
+MULTIPLIES_A_BYTE = 3  # that take as long as one byte from or to memory
+PANEL_BYTES = 400 << 10  # of a run of columns of a kernel, about half of the second-level cache
+LARGE_OPERAND = 1 << 18  # elements of an operand that does not stay in the second-level cache
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How the result is cut into register tiles.
+
+    Attributes:
+        shape: the result's; the features of a convolution with groups are two dimensions, the
+            group and the feature in it.
+        row_dim: dimension that the rows of a tile walk; -1 if there is only one position.
+        rows: positions along it in a tile.
+        lanes: elements in a vector.
+        vectors: vectors along the minor dimension in a tile.
+        grouped: whether the last dimension but one is the group.
+    """
+
+    shape: tuple[int, ...]
+    row_dim: int
+    rows: int
+    lanes: int
+    vectors: int
+    grouped: bool = False
+
+    @property
+    def row_blocks(self) -> int:
+        return -(-self.row_extent // self.rows)
+
+    @property
+    def row_extent(self) -> int:
+        return self.shape[self.row_dim] if self.row_dim >= 0 else 1
+
+    @property
+    def width(self) -> int:
+        return self.lanes * self.vectors
+
+    @property
+    def column_blocks(self) -> int:
+        return -(-self.shape[-1] // self.width)
+
+    @property
+    def last_columns(self) -> int:
+        """Columns of the last tile."""
+        return self.shape[-1] - (self.column_blocks - 1) * self.width
+
+    @property
+    def groups(self) -> int:
+        return self.shape[-2] if self.grouped else 1
+
+    @property
+    def outer(self) -> list[int]:
+        """The other dimensions of positions."""
+        last = len(self.shape) - (2 if self.grouped else 1)
+        return [d for d in range(last) if d != self.row_dim]
+
+    @property
+    def runs(self) -> int:
+        """Runs of columns that tiles have, in all groups."""
+        return self.groups * self.column_blocks
+
+    @property
+    def positions(self) -> int:
+        """Tiles of one run of columns."""
+        return self.row_blocks * math.prod(self.shape[d] for d in self.outer)
+
+    @property
+    def chunks(self) -> int:
+        """Into how many parts the tiles of a run are cut where each packs its columns."""
+        wanted = -(-FEWEST_PACKED_UNITS // self.runs)
+        return max(1, min(wanted, self.positions // TILES_A_PACK))
+
+
+def tiling_of(
+    shape: Sequence[int], lanes: int, *, row_dims: Sequence[int] = (), narrow: bool = False,
+    wide: bool = False, grouped: bool = False,
+) -> Tiling:  # fmt: skip
+    """Tiles for a result of `shape`.
+
+    Args:
+        row_dims: dimensions that rows should walk; empty for any.
+        narrow: two vectors across at the most, for the sake of the cache.
+        wide: few rows, long runs of columns, for the sake of memory that is read and written along
+            with the result.
+        grouped: whether the last dimension but one is the group.
+    """
+    row_dim = _row_dim(shape, row_dims)
+    extent = shape[row_dim] if row_dim >= 0 else 1
+    columns = -(-shape[-1] // lanes)
+    if extent <= 3 or (wide and columns >= WIDE_VECTORS):
+        extent = min(extent, WIDE_ROWS)
+        # Few rows leave registers for long runs of columns, which stream the other operand.
+        most = REGISTERS // (extent + 1)
+        vectors = _even_part(columns, min(most, columns))
+    else:
+        most = 4 if extent <= MOST_ROWS[4] or columns == 4 else 3
+        most = 2 if narrow else most
+        vectors = min(most, columns)
+    most_rows = MOST_ROWS.get(vectors, WIDE_ROWS)
+    rows = _even_part(extent, min(extent, most_rows))
+    return Tiling(tuple(shape), row_dim, rows, lanes, vectors, grouped)
+
+
+def tiling_for(node: Node, region: Region | None = None) -> Tiling:
+    """The tiles of a convolution or dot that they compute, in the kernel of `region`."""
+    shape, lanes = node.results[0].shape, lanes_of(node.results[0].type)
+    wide = region is not None and _waits_for_memory(region, node)
+    if node.name == "dot_general":
+        return tiling_of(shape, lanes, row_dims=_left_dims(node), wide=wide)
+    groups = groups_of(node)
+    grouped = groups not in (1, shape[-1])
+    if grouped:
+        shape = (*shape[:-1], groups, shape[-1] // groups)
+    return tiling_of(
+        shape, lanes, row_dims=range(node.results[0].rank - 1), narrow=_is_narrow(node), wide=wide,
+        grouped=grouped,
+    )  # fmt: skip
+
+
+def groups_of(node: Node) -> int:
+    """The number of parts of a convolution's features that meet parts of its input alone."""
+    return node.attributes["feature_group_count"] * node.attributes["batch_group_count"]
+
+
+def _row_dim(shape: Sequence[int], preferred: Sequence[int]) -> int:
+    """The last dimension with enough rows for a tile, else the one with most; -1 if all are 1."""
+    wide = [d for d in range(len(shape) - 1) if shape[d] > 1]
+    if not (choice := [d for d in wide if d in preferred]):
+        return max(wide, default=-1)
+    enough = [d for d in choice if shape[d] >= MOST_ROWS[3]]
+    return max(enough) if enough else max(choice, key=lambda d: (shape[d], d))
+
+
+def _left_dims(node: Node) -> range:
+    """Dimensions of a dot's result that its left operand alone has: they share right vectors."""
+    numbers = node.attributes["dot_dimension_numbers"]
+    batch = len(numbers.get("lhs_batching_dimensions", ()))
+    summed = len(numbers.get("lhs_contracting_dimensions", ()))
+    return range(batch, node.operands[0].rank - summed)
+
+
+def depth_of(node: Node) -> int:
+    """Products summed for each element of a contraction's result."""
+    if node.name == "convolution":
+        kernel = node.operands[1]
+        return kernel.size // max(
+            1, kernel.shape[node.attributes["dimension_numbers"]["kernel"].index("o")]
+        )
+    summed = node.attributes["dot_dimension_numbers"].get("lhs_contracting_dimensions", ())
+    return math.prod(node.operands[0].shape[d] for d in summed)
+
+
+def _is_narrow(node: Node) -> bool:
+    """Whether runs of three vectors of a convolution's kernel leave the cache between rows."""
+    return depth_of(node) * 3 * VECTOR_BYTES > PANEL_BYTES
+
+
+def _waits_for_memory(region: Region, node: Node) -> bool:
+    """Whether what follows a contraction moves more bytes than can be had while it multiplies."""
+    size = node.results[0].size
+    moved = [t for t in (*region.arguments, *region.results) if t.size == size]
+    around = [t for t in moved if t not in node.operands]
+    if size < LARGE_OPERAND or len(around) < 2:
+        return False
+    return depth_of(node) <= MULTIPLIES_A_BYTE * sum(t.type.memory_bytes for t in around)
+
+
+def _even_part(extent: int, most: int) -> int:
+    """The largest divisor of `extent` up to `most`; `most` if that is less than its half."""
+    even = max(r for r in range(1, most + 1) if extent % r == 0)
+    return even if even * 2 > most else most
+
+
+def takes_elementwise(node: Node) -> bool:
+    """Whether the kernel of a convolution or dot takes in what follows it element by element."""
+    if (plan := matrix_vector_of(node)) is not None:
+        return plan.by_rows
+    return packs(node) or fits_register_tiles(node)
+
+
+def takes_prologue(node: Node, operand: int) -> bool:
+    """Whether a contraction computes an operand where it reads it, few times at the most."""
+    if node.operands[0] is node.operands[1]:
+        return False
+    if node.name == "convolution":
+        return operand == 1 and fits_register_tiles(node) and _holds_columns(node)
+    if (plan := matrix_vector_of(node)) is not None:
+        return node.operands[operand] is plan.matrix
+    if word_instruction(node, depth_of(node)) is not None:
+        return False  # words are loaded as they lie in memory
+    if operand == 0:
+        return packs(node)
+    return packs(node, computed=True) or _tiles_hold_all_rows(node)
+
+
+def _holds_columns(node: Node) -> bool:
+    """Whether scratch has room for the columns of a convolution's kernel that tiles share."""
+    tiling = tiling_for(node)
+    return packed_elements(node, tiling) * (VECTOR_BYTES // tiling.lanes) <= PACKED_BYTES
+
+
+def packed_elements(node: Node, tiling: Tiling) -> int:
+    """Elements of the columns of a convolution's kernel that tiles share."""
+    return math.prod(node.operands[1].shape[:-1]) * tiling.width
+
+
+def _tiles_hold_all_rows(node: Node) -> bool:
+    """Whether register tiles read each element of the right operand about once."""
+    if not fits_register_tiles(node):
+        return False
+    return tiling_of(node.results[0].shape, lanes_of(node.results[0].type)).row_blocks <= 2
+
+
+def fits_register_tiles(node: Node) -> bool:
+    """Whether register tiles can compute a convolution or dot."""
+    tensor = node.results[0]
+    if tensor.size == 0:
+        return False
+    if node.name == "convolution":
+        labels = node.attributes["dimension_numbers"]
+        return (
+            labels["kernel"][-1] == "o"
+            and labels["output"][-1] == "f"
+            and takes_features(tensor.type, tensor.shape[-1], groups_of(node))
+        )
+    return minor_is_free(node) and _fills_vectors(tensor.type, tensor.shape[-1])
+
+
+def takes_features(element: ElementType, features: int, groups: int) -> bool:
+    """Whether tiles have vectors for a convolution's result of that type and number of features.
+
+    Without groups, few features leave lanes idle, but products are added side by side all the same.
+    """
+    per_group = features // groups
+    if groups == 1 or per_group == 1:
+        return has_tiles(element)
+    return _fills_vectors(element, per_group)
+
+
+def has_tiles(element: ElementType) -> bool:
+    """Whether there are register tiles of products for results of a type."""
+    return product_type(element).name in ("f32", "f64")
+
+
+def _fills_vectors(element: ElementType, columns: int) -> bool:
+    """Whether there are elements for at least half a vector side by side."""
+    return has_tiles(element) and 2 * columns >= lanes_of(element)
+
+
+def lanes_of(element: ElementType) -> int:
+    """Elements of a vector of sums for results of a type."""
+    return 16 if product_type(element).name == "f32" else 8
+
+
+def minor_is_free(node: Node) -> bool:
+    """Whether the right operand of a dot walks the result's minor dimension contiguously."""
+    rhs, numbers = node.operands[1], node.attributes["dot_dimension_numbers"]
+    taken = (
+        *numbers.get("rhs_batching_dimensions", ()),
+        *numbers.get("rhs_contracting_dimensions", ()),
+    )
+    return rhs.rank > 0 and rhs.rank - 1 not in taken
