@@ -1,6 +1,7 @@
 #include "jit.h"
 
 #include "diagnostics.h"
+#include "index_cuts.h"
 #include "symbols.h"
 
 #include "mlir-c/Target/LLVMIR.h"
@@ -310,6 +311,8 @@ template <typename Make> std::string compileMade(const CompileOptions &options, 
     Handle<LLVMPassBuilderOptionsRef, LLVMDisposePassBuilderOptions> builder(LLVMCreatePassBuilderOptions());
     throwIfError(LLVMRunPasses(llvmModule, options.passes.c_str(), machine, builder),
                  "LLVM pass pipeline '" + options.passes + "'");
+    if (options.triple == "host")
+      cutIndices(llvmModule);
   }
   if (output == Output::LlvmIr)
     return takeMessage(LLVMPrintModuleToString(llvmModule));
