@@ -2,6 +2,7 @@
 #include "arguments.h"
 
 #include "allocator.h"
+#include "callbacks.h"
 #include "executable.h"
 #include "float_environment.h"
 #include "runtime.h"
@@ -260,6 +261,8 @@ private:
     if (released)
       PyEval_RestoreThread(released);
     program.calls.fetch_add(1, std::memory_order_relaxed);
+    if (raiseFromCallback(runtime))
+      return false;
     if (code == HLO_OK && runtime.failed.load(std::memory_order_relaxed))
       code = HLO_ERROR; // reported from inside a kernel, which has no way to return it
     if (code == HLO_OK)

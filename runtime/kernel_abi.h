@@ -139,6 +139,12 @@ int32_t hlo_rt_sort_first(const HloRuntime *runtime, void *const *buffers, const
  * alphabetical order of their names, as numbers. A result may be the memory of the operand it overwrites. Parts of
  * results that LAPACK does not define are zero. */
 
+/* Calls a Python function with the global interpreter lock held, from any thread. What it raises is kept for the caller
+ * of the entry: results are zero then, and later callbacks of the call are not made.
+ * Parameters: number of the function (hlo/executable/callbacks.py), number of operands, number of results, bytes of
+ * each buffer. */
+int32_t hlo_rt_python_callback(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,6 +2,7 @@
 
 #include "allocator.h"
 #include "blas.h"
+#include "callbacks.h"
 #include "codegen_queue.h"
 #include "executable.h"
 #include "jit.h"
@@ -198,6 +199,9 @@ NB_MODULE(_runtime, module) {
   defineJit(module);
   defineCodegenQueue(module);
   defineMemory(module);
+  module.def(
+      "set_python_callbacks", [](nb::callable run) { setPythonCallbacks(run.ptr()); }, nb::arg("run"),
+      "Sets the function that runs Python callbacks: it takes a number and a tuple of memoryviews.");
   module.def("set_blas_path", &setBlasPath, nb::arg("path"), "Where the BLAS shared library is; before its first use.");
   module.def("blas_available", &blasAvailable, "Whether the BLAS library can be used; loads it.");
   module.def("blas_error", &blasError, "Why the BLAS library cannot be used, or an empty string.");

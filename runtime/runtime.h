@@ -12,6 +12,7 @@ struct HloRuntime {
   const int threads;
   mutable std::atomic<bool> failed{false};
   mutable char error[512];
+  mutable void *exception = nullptr; // a PyObject: what a Python callback raised; owned; changed under the GIL
 };
 
 namespace hlo::runtime {

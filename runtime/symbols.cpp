@@ -94,6 +94,7 @@ std::vector<std::pair<const char *, void *>> makeSymbols() {
   HLO_SYMBOL(hlo_rt_alloc);
   HLO_SYMBOL(hlo_rt_free);
   HLO_SYMBOL(hlo_rt_fft);
+  HLO_SYMBOL(hlo_rt_python_callback);
   HLO_SYMBOL(hlo_rt_sort);
   HLO_SYMBOL(hlo_rt_sort_keys);
   HLO_SYMBOL(hlo_rt_sort_first);

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hlo.executable import callbacks
 from hlo.passes.hlo_to_loops.emitter import Buffer
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.library_call import library_kernel
@@ -57,8 +58,8 @@ class LibraryCall:
 
 
 def emit_custom_call(region: Region, node: Node) -> Kernel | None:
-    """A kernel that calls the runtime's function of a LAPACK target as kernel_abi.h says."""
-    call = lapack_call(region, node)
+    """A kernel that calls the runtime's function of a target as kernel_abi.h says."""
+    call = lapack_call(region, node) or _python_call(region, node)
     if call is None:
         return None
     return library_kernel(
@@ -88,6 +89,22 @@ def lapack_call(region: Region, node: Node) -> LibraryCall | None:
     return LibraryCall(
         f"hlo_rt_{target}", tuple(buffers), tuple(parameters), tuple(_aliases_of(node))
     )
+
+
+def _python_call(region: Region, node: Node) -> LibraryCall | None:
+    """The call that a custom call of a Python function is; None for other targets."""
+    if str(node.attributes.get("call_target_name", "")) != callbacks.TARGET:
+        return None
+    inputs, outputs = argument_buffers(region)
+    number = int(node.attributes["mhlo.backend_config"]["callback"])
+    callback = callbacks.find(number)
+    assert callback is not None, "drop-no-op-custom-calls has looked for it"
+    # An operand beyond the function's only says what the call comes after.
+    operands = node.operands[: len(callback.operands)]
+    sizes = [t.size * t.type.memory_bytes for t in (*operands, *node.results)]
+    parameters = [number, len(operands), len(node.results), *sizes]
+    buffers = [*(inputs[t] for t in operands), *outputs]
+    return LibraryCall(callbacks.FUNCTION, tuple(buffers), tuple(parameters))
 
 
 def _aliases_of(node: Node) -> list[tuple[int, int]]:

@@ -20,6 +20,7 @@ from hlo.passes.legalize.expand_top_k import ExpandTopK
 from hlo.passes.legalize.expand_torch_index_select import ExpandTorchIndexSelect
 from hlo.passes.legalize.flatten_tuples import FlattenTuples
 from hlo.passes.legalize.inline_calls import InlineCalls
+from hlo.passes.legalize.order_callbacks import OrderCallbacks
 from hlo.passes.legalize.remove_tokens import RemoveTokens
 from hlo.passes.legalize.resolve_dynamic_shapes import ResolveDynamicShapes
 from hlo.passes.legalize.verify_legalized import VerifyLegalized
@@ -31,6 +32,7 @@ PIPELINE: tuple[Pass, ...] = (
     FlattenTuples(),
     DropNoOpCustomCalls(),
     ExpandAsync(),  # before collectives, which it uncovers
+    OrderCallbacks(),  # before the tokens go
     RemoveTokens(),
     ExpandCollectives(),
     ResolveDynamicShapes(),  # before all that needs to know shapes

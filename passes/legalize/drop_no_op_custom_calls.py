@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from hlo import ir
+from hlo.executable import callbacks
 from hlo.passes.base import Pass
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.elementwise import CHLO_FUNCTIONS
@@ -60,6 +61,8 @@ def is_runtime_target(target: str) -> bool:
 
 def _replacement(call: ir.Operation, builder: Builder) -> list[ir.Value] | None:
     target = ir.attributes.string(call, "call_target_name")
+    if target == callbacks.TARGET:
+        _check_callback(call)
     if is_runtime_target(target) or target == "ApproxTopK":
         return None
     if target in IDENTITIES:
@@ -68,11 +71,28 @@ def _replacement(call: ir.Operation, builder: Builder) -> list[ir.Value] | None:
     if namespace in ("mhlo", "chlo") and name in CHLO_FUNCTIONS and len(call.results) == 1:
         operands = list(call.operands)
         return [builder.one(name, operands, call.results[0].type)]
+    if "python" in target and target.endswith("_callback"):
+        raise unsupported(
+            call,
+            f"the Python function that @{target} calls exists in the process that traced the "
+            "program alone; compile what hlo.from_jax gives there",
+        )
     raise unsupported(
         call,
         f"the custom call @{target} is not known; only LAPACK routines (lapack_*_ffi), ApproxTopK "
         "and annotations such as Sharding are. Express it with ops of the dialect",
     )
+
+
+def _check_callback(call: ir.Operation) -> None:
+    config = ir.DictAttr(call.attributes["mhlo.backend_config"])
+    number = int(ir.IntegerAttr(config["callback"]).value)
+    if callbacks.find(number) is None:
+        raise unsupported(
+            call,
+            f"the Python callback {number} is not one of this process; trace the program here, "
+            "with hlo.from_jax",
+        )
 
 
 def _identity(call: ir.Operation, target: str) -> list[ir.Value]:

@@ -58,9 +58,14 @@ class RemoveTokens(Pass):
             if _has_tokens(op) and op.name not in _SOURCES:
                 _drop(op)
                 changed = True
-        for function in functions(module).values():
-            changed |= _drop_from_signature(function)
+        changed |= drop_tokens_from_signatures(module)
         return _erase_sources(module) or changed
+
+
+def drop_tokens_from_signatures(module: ir.Module) -> bool:
+    """Makes functions take and return no tokens; those they took are made inside."""
+    changed = [_drop_from_signature(function) for function in functions(module).values()]
+    return any(changed)
 
 
 def _holds_tokens(module: ir.Module) -> bool:

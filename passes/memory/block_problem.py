@@ -6,9 +6,10 @@ values and stored constants take no bytes: they are there whatever the order.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hlo.passes.fusion.op_traits import ELEMENTWISE
 from hlo.passes.hlo_to_host.bufferize import LARGEST_STORED_SPLAT
@@ -18,6 +19,7 @@ from hlo.passes.hlo_to_loops.emitter import splat_of
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured
 from hlo.passes.hlo_to_loops.sort_kernel import sort_in
 from hlo.passes.memory.scheduling import Problem, Step, Value, profile
+from hlo.passes.simplify.dead_code import has_effects
 
 CONTROL_FLOW = ("while", "if", "case")
 
@@ -114,6 +116,9 @@ class _Reader:
             for tensor in dict.fromkeys(captured(node)):
                 readers.setdefault(self.live.holder(tensor), []).append(i)
         steps = [self._step(node, i, position, readers) for i, node in enumerate(nodes)]
+        effects = [i for i, node in enumerate(nodes) if has_effects(node.source)]
+        for earlier, later in itertools.pairwise(effects):  # they happen in the order written
+            steps[later] = replace(steps[later], after=(*steps[later].after, earlier))
         values = [self._value(tensor) for tensor in self.tensors]
         return BlockProblem(Problem(steps, values), nodes, self.numbers, self.tensors, self.live)
 

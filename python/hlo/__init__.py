@@ -28,6 +28,7 @@ from hlo.diagnostics import (
 if TYPE_CHECKING:
     from hlo import lax, nn, numpy, random, tree
     from hlo.driver.compile import compile
+    from hlo.frontend.callbacks import debug_print, io_callback, pure_callback
     from hlo.frontend.errors import (
         ConcretizationError,
         DtypeError,
@@ -57,10 +58,13 @@ _HOMES = {
     "TracerError": "hlo.frontend.errors",
     "TreeError": "hlo.frontend.errors",
     "compile": "hlo.driver.compile",
+    "debug_print": "hlo.frontend.callbacks",
     "eval_shape": "hlo.frontend.jit",
     "from_jax": "hlo.importers.stablehlo",
+    "io_callback": "hlo.frontend.callbacks",
     "jit": "hlo.frontend.jit",
     "named_scope": "hlo.frontend.source_location",
+    "pure_callback": "hlo.frontend.callbacks",
 }
 _MODULES = frozenset({"lax", "nn", "numpy", "random", "tree"})
 
@@ -82,13 +86,16 @@ __all__ = [
     "UnsupportedError",
     "VerificationError",
     "compile",
+    "debug_print",
     "eval_shape",
     "from_jax",
+    "io_callback",
     "jit",
     "lax",
     "named_scope",
     "nn",
     "numpy",
+    "pure_callback",
     "random",
     "tree",
 ]

@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,7 @@ class CallState:
     @property
     def error(self) -> str: ...
 
+def set_python_callbacks(run: Callable[[int, tuple[memoryview, ...]], None]) -> None: ...
 def set_error_types(argument_error: type[Exception], execution_error: type[Exception]) -> None: ...
 def register_llvm_translation(context: object) -> None: ...
 def compile_to_object(

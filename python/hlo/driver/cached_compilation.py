@@ -12,6 +12,7 @@ from hlo.driver.cache.stored_program import StoredProgram
 from hlo.driver.made_program import MadeProgram, Stopwatch
 from hlo.driver.program_source import ProgramSource
 from hlo.driver.statistics import ProgramStatistics
+from hlo.importers.python_callbacks import calls_python
 
 Code = TypeVar("Code")
 Program = TypeVar("Program")
@@ -49,6 +50,8 @@ class Compilation(Generic[Code, Program]):
                 return stored
         with watch.stage("import"):
             module = source.module
+        if calls_python(module):
+            return self._afresh(source, watch, None, "")
         with watch.stage("cache"):
             name = cache.name_of_module(module)
             if source_name:

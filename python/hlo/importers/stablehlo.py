@@ -12,7 +12,7 @@ from typing import Any, Literal, overload
 
 from hlo import ir
 from hlo.diagnostics import CompileError, MissingExtraError, ParseError
-from hlo.importers import boolean_blobs, dialect_prefix, jaxlib_bridge, shardy
+from hlo.importers import boolean_blobs, dialect_prefix, jaxlib_bridge, python_callbacks, shardy
 from hlo.importers.fusion_inlining import inline_fusions
 
 # StableHLO programs may compute shapes with upstream dialects.
@@ -143,6 +143,9 @@ def _check_dialects(operation: ir.Operation) -> None:
 def from_jax(function: Callable[..., Any], *args: Any, **kwargs: Any) -> ir.Module:
     """The `hlo` module of a JAX function traced on example arguments.
 
+    Functions that it calls back (`jax.pure_callback`, `io_callback`, `jax.debug.print`) are called
+    by what the module is compiled to, in this process alone. What one raises, the call raises.
+
     Args:
         function: a function of JAX arrays, or one that `jax.jit` returned (which then decides
             whether arguments that it ignores are kept: `keep_unused`).
@@ -160,4 +163,8 @@ def from_jax(function: Callable[..., Any], *args: Any, **kwargs: Any) -> ir.Modu
         ) from error
     # An argument that the function ignores stays an argument of the program.
     jitted: Any = function if hasattr(function, "lower") else jax.jit(function, keep_unused=True)
-    return import_stablehlo(jitted.lower(*args, **kwargs).compiler_ir(dialect="stablehlo"))
+    lowered = jitted.lower(*args, **kwargs)
+    module = import_stablehlo(lowered.compiler_ir(dialect="stablehlo"))
+    if functions := python_callbacks.callbacks_of(lowered):
+        python_callbacks.adopt(module, functions)
+    return module

@@ -7,6 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from hlo.executable import callbacks
 from hlo.reference import sorting
 from hlo.reference.element_types import Array
 from hlo.reference.lapack import is_lapack_target, lapack_call
@@ -75,6 +78,21 @@ def _top_k(reader: OpReader) -> Evaluator:
     return call(lambda operand: sorting.top_k(operand, k=attributes["k"]))(reader)
 
 
+def _python_callback(reader: OpReader) -> Evaluator:
+    number = reader.backend_config()["callback"]
+    function = callbacks.find(number)
+    if function is None:
+        raise reader.unsupported(f"the Python callback {number} is not of this process")
+
+    def evaluate(*operands: Any) -> Values:
+        # An operand beyond the function's only says what the call comes after.
+        used = operands[: len(function.operands)]
+        arrays = [np.int32(0) if isinstance(x, tuple) else np.array(x) for x in used]
+        return function(*arrays) or [np.int32(0)]
+
+    return evaluate
+
+
 def build_custom_call(reader: OpReader, function: Callable[[str], Function]) -> Evaluator:
     """Evaluator of a custom call, by its target name; `function` finds the module's functions.
 
@@ -86,6 +104,8 @@ def build_custom_call(reader: OpReader, function: Callable[[str], Function]) -> 
         return _identity
     if is_lapack_target(target):
         return _lapack(reader, target)
+    if target == callbacks.TARGET:
+        return _python_callback(reader)
     if target == "ApproxTopK":
         return _approx_top_k(reader, function)
     if target == "mhlo.topk":

@@ -1,0 +1,95 @@
+"""Python functions that compiled programs call, such as those of `jax.pure_callback`.
+
+A program names its functions by numbers, which hold in this process only. The functions are kept
+until the process ends: a compiled program may outlive whatever traced it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hlo_native import _runtime
+
+TARGET = "hlo.python_callback"
+"""Target of the custom calls; `callback` of their backend configuration is the number."""
+
+FUNCTION = "hlo_rt_python_callback"
+"""The runtime's function that does them (runtime/kernel_abi.h)."""
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """The dtype and the shape of an operand or a result."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class PythonCallback:
+    """A function of arrays that returns a sequence of arrays.
+
+    Attributes:
+        function: takes an array of its own an operand, returns an array a result.
+        operands, results: their types.
+    """
+
+    function: Callable[..., Sequence[Any]]
+    operands: tuple[ArrayType, ...]
+    results: tuple[ArrayType, ...]
+
+    def __call__(self, *operands: Any) -> list[np.ndarray[Any, Any]]:
+        """Calls the function and checks what it returns.
+
+        Raises:
+            TypeError: the results are not as many, or not of the types, that the program expects.
+        """
+        found = [np.asarray(result) for result in self.function(*operands)]
+        types = [ArrayType(result.dtype, result.shape) for result in found]
+        if types != list(self.results):
+            raise TypeError(
+                f"a Python callback returned {_listed(types)}, expected {_listed(self.results)}"
+            )
+        return found
+
+
+_numbers = itertools.count(1)
+_callbacks: dict[int, PythonCallback] = {}
+
+
+def register(callback: PythonCallback) -> int:
+    """The number by which programs of this process call it."""
+    number = next(_numbers)
+    _callbacks[number] = callback
+    return number
+
+
+def find(number: int) -> PythonCallback | None:
+    """The function of that number; None if it is another process's."""
+    return _callbacks.get(number)
+
+
+def _run(number: int, memory: tuple[memoryview, ...]) -> None:
+    """Calls a function on the memory of its operands, and fills that of its results."""
+    callback = _callbacks[number]
+    count = len(callback.operands)
+    arrays = [_array(part, t) for part, t in zip(memory, callback.operands, strict=False)]
+    # The function may keep what it is given; the memory is soon another value's.
+    found = callback(*(array.copy() for array in arrays))
+    for part, kind, result in zip(memory[count:], callback.results, found, strict=False):
+        _array(part, kind)[...] = result
+
+
+def _array(memory: memoryview, kind: ArrayType) -> np.ndarray[Any, Any]:
+    return np.frombuffer(memory, kind.dtype).reshape(kind.shape)
+
+
+def _listed(types: Sequence[ArrayType]) -> str:
+    return "(" + ", ".join(f"{t.dtype}{list(t.shape)}" for t in types) + ")"
+
+
+_runtime.set_python_callbacks(_run)
