@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hlo import ir
@@ -12,7 +12,8 @@ from hlo.passes.cost.kernel_cost import readers_in
 from hlo.passes.fusion.attention import find_attention
 from hlo.passes.fusion.attention_gradient import find_gradients
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, reading, region_of
-from hlo.passes.layouts.choose import BlockLayouts, LayoutDecision
+from hlo.passes.layouts.choose import FunctionLayouts, LayoutDecision
+from hlo.passes.layouts.flow import CONTROL, Flow, blocks_in, returned_orders
 from hlo.passes.layouts.orders import Order, row_major
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.tensor_types import shape_of
@@ -30,13 +31,14 @@ _MOVERS = frozenset({"hlo.transpose", "hlo.convolution", "hlo.reduce"})
 
 @dataclass(frozen=True)
 class AssignLayouts(Pass):
-    """Chooses layouts, minor to major, for the values of each block, and copies where they meet.
+    """Chooses layouts, minor to major, for the values of a function, and copies where they meet.
 
-    Arguments and results of functions, loops and branches stay row-major. An order spreads from
+    Arguments and results of functions stay row-major. An order spreads from
     where it saves something (a transpose, a convolution, a fold along a dimension that is not
     minor) through elementwise ops, reductions, broadcasts, pads, slices, reshapes that leave it
-    whole, dots and convolutions, and is kept if the bytes that copies and transposes move get
-    fewer. Each such attempt is a decision with a reason: `hlo-opt --explain-fusion` shows them.
+    whole, dots and convolutions, what loops carry and branches return, and is kept if the bytes
+    that copies and transposes move get fewer, an iteration's as often as there are iterations.
+    Each such attempt is a decision with a reason: `hlo-opt --explain-fusion` shows them.
 
     Requires: the core op set, static shapes.
     Guarantees: types but for layouts are unchanged; an op finds its operands in the layouts that
@@ -59,57 +61,40 @@ class AssignLayouts(Pass):
         changed = False
         for function in functions(module).values():
             if _may_gain(function):
-                with reading(body_of(function)) as region:
-                    changed |= self._assign(region)
+                block = body_of(function)
+                with reading(block) as region:
+                    changed |= _Writer(self._layouts_of(region)).write_function(block, region)
         return changed
 
     def decisions(self, module: ir.Module) -> list[LayoutDecision]:
-        """Every order that was tried, block by block, without changing the module."""
+        """Every order that was tried, without changing the module."""
         found: list[LayoutDecision] = []
         for function in functions(module).values():
             if _may_gain(function):
-                self._decide(region_of(body_of(function)), found)
+                found += self._layouts_of(region_of(body_of(function))).decisions
         return found
 
-    def _layouts_of(self, region: Region) -> BlockLayouts:
-        hidden, spread = ((), ()) if self.gpu else _attention_ops(region)
-        layouts = BlockLayouts(region, hidden, spread)
+    def _layouts_of(self, region: Region) -> FunctionLayouts:
+        hidden, spread = set[Node](), set[Node]()
+        if not self.gpu:
+            for block in blocks_in(region):
+                _add_attention_ops(block, hidden, spread)
+        layouts = FunctionLayouts(Flow(region), hidden, spread)
         layouts.run()
         return layouts
-
-    def _decide(self, region: Region, found: list[LayoutDecision]) -> None:
-        found += self._layouts_of(region).decisions
-        for inner in _inner_regions(region):
-            self._decide(inner, found)
-
-    def _assign(self, region: Region) -> bool:
-        """Writes the layouts of a block, and of the blocks in it, into the IR."""
-        changed = False
-        for inner in _inner_regions(region):
-            changed |= self._assign(inner)
-        layouts = self._layouts_of(region)
-        if not layouts.orders and not any(n.name == "convolution" for n in region.nodes):
-            return changed
-        return _Writer(layouts).write(region.nodes) or changed
 
 
 def _may_gain(function: ir.Operation) -> bool:
     return any(op.name in _MOVERS for op in operations(function))
 
 
-def _inner_regions(region: Region) -> Iterator[Region]:
-    """The blocks of loops and branches in a block."""
-    for node in region.nodes:
-        if node.name in ("while", "if", "case"):
-            yield from node.regions
-
-
-def _attention_ops(region: Region) -> tuple[set[Node], set[Node]]:
-    """(ops whose results stay within kernels of attention, dots whose results those store)."""
+def _add_attention_ops(region: Region, hidden: set[Node], stored: set[Node]) -> None:
+    """Adds the ops whose results stay within kernels of attention, and the dots whose results
+    those store.
+    """
     block = region.nodes, readers_in(region.nodes), set(region.results)
     gradients = find_gradients(*block)
     attentions, _ = find_attention(*block, gradients)
-    hidden, stored = set[Node](), set[Node]()
     for found in (*gradients, *attentions):
         behind = {product.results[0] for product in found.products}
         for node in found.core:
@@ -118,49 +103,94 @@ def _attention_ops(region: Region) -> tuple[set[Node], set[Node]]:
             elif node not in found.products:
                 hidden.add(node)
         stored.update(found.products)
-    return hidden, stored
 
 
 class _Writer:
-    """Puts the chosen orders of a block into its types, and copies in front of their readers."""
+    """Puts the chosen orders of a function into its types, and copies in front of readers.
 
-    def __init__(self, layouts: BlockLayouts) -> None:
-        self._layouts = layouts
-        self._copies: dict[tuple[ir.Value, Order], ir.Value] = {}
-        self._laid_out: dict[ir.Value, Tensor] = {}
-        for tensor in layouts.orders:
-            assert tensor.producer is not None
-            self._laid_out[tensor.producer.source.results[tensor.index]] = tensor
+    A copy of what a loop only reads is made in front of the loop; one for a branch in the branch.
+    """
 
-    def write(self, nodes: Sequence[Node]) -> bool:
-        """Rewrites the block of these ops; says whether it changed."""
-        for node in nodes:
-            needs = self._layouts.copies_for(node)
-            for i, need in enumerate(needs):
-                if need is not None and node.name != "transpose":
-                    self._read_copy(node.source, node.source, i, need)
-            if node.regions:
-                self._make_row_major_inside(node.source, reads_from_outside(node.source))
-        end = terminator_of(nodes[-1].source.block)
-        self._make_row_major_inside(end, [(end, i, v) for i, v in enumerate(end.operands)])
-        for value, tensor in self._laid_out.items():
-            value.set_type(laid_out(value.type, self._layouts.orders[tensor], value.owner.location))
+    def __init__(self, layouts: FunctionLayouts) -> None:
+        self._layouts, self._orders = layouts, layouts.orders
+        # Of each value and order the copies there are, in which blocks.
+        self._copies: dict[tuple[ir.Value, Order], list[tuple[ir.Block, ir.Value]]] = {}
+        self._laid_out: dict[ir.Value, Order] = {}
+
+    def write_function(self, block: ir.Block, region: Region) -> bool:
+        """Rewrites a function's block; says whether it changed."""
+        self._write(block, region, [row_major(t.rank) for t in region.results])
+        for value, order in self._laid_out.items():
+            value.set_type(laid_out(value.type, order, value.location))
         return bool(self._laid_out or self._copies)
 
-    def _make_row_major_inside(
-        self, point: ir.Operation, reads: Sequence[tuple[ir.Operation, int, ir.Value]]
+    def _write(self, block: ir.Block, region: Region, wanted: Sequence[Order]) -> None:
+        for node in region.nodes:
+            self._read(node)
+            for tensor, value in zip(node.results, node.source.results, strict=True):
+                self._note(tensor, value)
+            for inner, outer in zip(node.regions, node.source.regions, strict=True):
+                if node.name in CONTROL:
+                    self._write_inner(
+                        outer.blocks[0], inner, returned_orders(node, inner, self._orders)
+                    )
+        end = terminator_of(block)
+        for i, (tensor, order) in enumerate(zip(region.results, wanted, strict=True)):
+            self._read_as(end, end, i, tensor, order)
+
+    def _write_inner(self, block: ir.Block, region: Region, wanted: Sequence[Order]) -> None:
+        for tensor, value in zip(region.arguments, block.arguments, strict=True):
+            self._note(tensor, value)
+        self._write(block, region, wanted)
+
+    def _note(self, tensor: Tensor, value: ir.Value) -> None:
+        if tensor in self._orders:
+            self._laid_out[value] = self._orders[tensor]
+
+    def _read(self, node: Node) -> None:
+        """Has an op read its operands in the orders it needs."""
+        op = node.source
+        if node.name in ("while", "optimization_barrier"):
+            for i, (operand, result) in enumerate(zip(node.operands, node.results, strict=True)):
+                self._read_as(op, op, i, operand, self._orders[result])
+        elif node.name not in CONTROL and node.name != "transpose":
+            for i, need in enumerate(self._layouts.copies_for(node)):
+                if need is not None:
+                    self._read_copy(op, op, i, need)
+        if node.regions and node.name not in CONTROL:
+            for reader, i, value in reads_from_outside(op):
+                if value in self._laid_out and reader != op:
+                    self._read_copy(op, reader, i, row_major(len(shape_of(value))))
+
+    def _read_as(
+        self, point: ir.Operation, reader: ir.Operation, i: int, tensor: Tensor, order: Order
     ) -> None:
-        for reader, i, value in reads:
-            if value in self._laid_out and (reader != point or not point.regions):
-                self._read_copy(point, reader, i, row_major(len(shape_of(value))))
+        if self._orders[tensor] != order:
+            self._read_copy(point, reader, i, order)
 
     def _read_copy(self, point: ir.Operation, reader: ir.Operation, i: int, order: Order) -> None:
-        """Has an op read a copy of its operand, made in front of `point` unless there is one."""
+        """Has an op read a copy of its operand, made ahead of `point` unless there is one."""
         value = reader.operands[i]
-        if (value, order) not in self._copies:
-            kind = laid_out(value.type, order, point.location)
-            self._copies[value, order] = Builder.before(point).one("copy", [value], kind)
-        reader.operands[i] = self._copies[value, order]
+        point = _ahead_of_loops(point, value)
+        copies = self._copies.setdefault((value, order), [])
+        copy = next((made for block, made in copies if block == point.block), None)
+        if copy is None:
+            kind = laid_out(value.type, order, value.location)
+            copy = Builder(ir.InsertionPoint(point), value.location).one("copy", [value], kind)
+            copies.append((point.block, copy))
+        reader.operands[i] = copy
+
+
+def _ahead_of_loops(point: ir.Operation, value: ir.Value) -> ir.Operation:
+    """The outermost loop around an op that does not hold a value's definition; else the op."""
+    owner = value.owner
+    home = owner if isinstance(owner, ir.Block) else owner.operation.block
+    while point.block != home:
+        around = point.parent
+        if around is None or around.operation.name != "hlo.while":
+            break
+        point = around.operation
+    return point
 
 
 def laid_out(kind: ir.Type, order: Order, location: ir.Location) -> ir.Type:

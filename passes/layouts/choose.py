@@ -1,4 +1,4 @@
-"""Chooses an order of dimensions for every value of a block, such that less is moved.
+"""Chooses an order of dimensions for every value of a function, such that less is moved.
 
 All values start row-major. Where that has a cost (a transpose, a convolution whose result must be
 turned, a fold along a dimension that is not minor), another order of one value is tried: it is
@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hlo.passes.cost.layout_cost import copy_bytes, reread_bytes
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, free_tensors
+from hlo.passes.hlo_to_loops.graph import Node, Tensor
+from hlo.passes.layouts.flow import Flow
 from hlo.passes.layouts.op_orders import (
     ALIKE,
     FREE_TO_ARRANGE,
@@ -24,7 +25,7 @@ from hlo.passes.layouts.op_orders import (
 )
 from hlo.passes.layouts.orders import Order, normal, row_major
 
-# Visits of an op, for each op of the block, that trying orders may take altogether.
+# Visits of an op, for each op of the function, that trying orders may take altogether.
 MOST_VISITS = 8
 # Readers of a value beyond which it is not reconsidered, and what others read it as not looked at.
 MOST_READERS = 32
@@ -59,8 +60,8 @@ class LayoutDecision:
         return self.taken
 
 
-class BlockLayouts:
-    """The orders of one block's values.
+class FunctionLayouts:
+    """The orders of a function's values, those in loops and branches included.
 
     Attributes:
         orders: of the values that have one other than row-major.
@@ -68,23 +69,22 @@ class BlockLayouts:
     """
 
     def __init__(
-        self, region: Region, hidden: Collection[Node] = (), spread: Collection[Node] = ()
+        self, flow: Flow, hidden: Collection[Node] = (), spread: Collection[Node] = ()
     ) -> None:
         """Args:
+        flow: the function.
         hidden: ops whose results no kernel stores, in whatever order: they stay row-major.
         spread: dots whose kernels store each row of their result anywhere.
         """
         self.orders = Orders(spread)
         self.decisions: list[LayoutDecision] = []
-        self._nodes = region.nodes
+        self._nodes, self._fixed, self._runs = flow.nodes, flow.fixed, flow.runs
+        self._producers: dict[Tensor, Node] = {}
         self._readers: dict[Tensor, list[tuple[Node, int]]] = {}
-        # What loops, branches and the block's end read: row-major there.
-        self._fixed: set[Tensor] = set(region.results)
         for node in self._nodes:
+            self._producers.update(dict.fromkeys(node.results, node))
             for i, operand in enumerate(node.operands):
                 self._readers.setdefault(operand, []).append((node, i))
-            for inner in node.regions:
-                self._fixed.update(free_tensors(inner))
         self._hidden = frozenset(hidden)
         self._rereads = {node for node in self._nodes if self._is_reread(node)} - self._hidden
         self._visits = MOST_VISITS * len(self._nodes)
@@ -197,8 +197,7 @@ class BlockLayouts:
     def _place(self, tensor: Tensor, order: Order) -> None:
         if order == self.orders[tensor]:
             return
-        assert tensor.producer is not None
-        self._forget(tensor.producer)
+        self._forget(self._producers[tensor])
         for reader, _ in self._readers.get(tensor, ()):
             self._forget(reader)
         if order == row_major(tensor.rank):
@@ -221,7 +220,7 @@ class BlockLayouts:
         pending = deque([(tensor, order)])
         while pending:
             value, wanted = pending.popleft()
-            node = value.producer
+            node = self._producers.get(value)
             if node is None or node in changed or wanted == self.orders[value]:
                 continue
             if node in self._hidden:
@@ -304,12 +303,14 @@ class BlockLayouts:
             found = family_of(node).extra_bytes(node, self.orders)
             if node in self._rereads and not self._is_along_rows(node):
                 found += reread_bytes(node.operands[0])
+            found *= self._runs[node.results[0]] if node.results else 1
             self._extras[node] = found
         return found
 
     def _copies(self, tensor: Tensor, around: Mapping[Node, None]) -> int:
         """Bytes of the copies of a value that its readers need, of very many those in `around`."""
-        if tensor.producer is not None and tensor.producer.name in FREE_TO_ARRANGE:
+        producer = self._producers.get(tensor)
+        if producer is not None and producer.name in FREE_TO_ARRANGE:
             return 0
         own = self.orders[tensor]
         needed: set[Order] = set()
@@ -322,4 +323,4 @@ class BlockLayouts:
                 needed.add(need)
         if tensor in self._fixed and own != row_major(tensor.rank):
             needed.add(row_major(tensor.rank))
-        return len(needed) * copy_bytes(tensor)
+        return len(needed) * copy_bytes(tensor) * self._runs[tensor]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hlo import ir
 from hlo.ir.attributes import Layout
 from hlo.passes.base import Pass
-from hlo.passes.hlo_to_loops.graph import Region, reading
+from hlo.passes.hlo_to_loops.graph import Region, Tensor, reading
+from hlo.passes.layouts.flow import CONTROL, SEPARATE, returned_orders
 from hlo.passes.layouts.op_orders import Orders, family_of
-from hlo.passes.layouts.orders import normal, row_major
-from hlo.passes.layouts.physical_ops import PhysicalOps
+from hlo.passes.layouts.orders import Order, normal, row_major
+from hlo.passes.layouts.physical_ops import PhysicalOps, physical_type
 from hlo.passes.rewrite.signature import update_function_type
 from hlo.passes.rewrite.tensor_types import element_of, shape_of
 from hlo.passes.rewrite.walk import body_of, functions, operations, terminator_of
@@ -57,30 +59,49 @@ def _materialize(function: ir.Operation) -> None:
     update_function_type(function, range(len(block.arguments)), range(len(results)))
 
 
-def _rewrite(block: ir.Block, region: Region, orders: Orders) -> None:
+def _rewrite(
+    block: ir.Block, region: Region, orders: Orders, wanted: Sequence[Order] | None = None
+) -> None:
+    """Rewrites the ops of a block, which returns values in the orders `wanted`, or row-major."""
     physical = PhysicalOps(orders)
     for node in region.nodes:
         for outer, inner in zip(node.source.regions, node.regions, strict=True):
-            _rewrite(outer.blocks[0], inner, orders)
+            arguments = outer.blocks[0].arguments
+            for tensor, value in zip(inner.arguments, arguments, strict=True):
+                if tensor in orders:
+                    value.set_type(physical_type(value, tensor, orders[tensor]))
+            returned = returned_orders(node, inner, orders) if node.name in CONTROL else None
+            _rewrite(outer.blocks[0], inner, orders, returned)
         if any(tensor in orders for tensor in (*node.operands, *node.results)):
             physical.rewrite(node)
     end = terminator_of(block)
     for i, tensor in enumerate(region.results):
-        if tensor in orders:
-            physical.row_major_operand(end, i, tensor)
+        physical.arrange(end, i, tensor, wanted[i] if wanted else row_major(tensor.rank))
 
 
 def _read_layouts(region: Region, orders: Orders) -> None:
     """The layouts in the IR that ops can have, of a block and those in it."""
     for node in region.nodes:
-        for tensor, value in zip(node.results, node.source.results, strict=True):
-            if _has_layout(value):
-                minor_to_major = ir.attributes.layout_of(value.type)
-                order = normal(tensor.shape, minor_to_major[::-1])
-                if order != row_major(tensor.rank) and family_of(node).allows(node, order):
-                    orders[tensor] = order
+        for i, (tensor, value) in enumerate(zip(node.results, node.source.results, strict=True)):
+            order = _order_of(tensor, value)
+            if order is None:
+                continue
+            if node.name in SEPARATE:
+                orders[tensor] = order
+                if node.name == "while":
+                    orders.update((inner.arguments[i], order) for inner in node.regions)
+            elif family_of(node).allows(node, order):
+                orders[tensor] = order
         for inner in node.regions:
             _read_layouts(inner, orders)
+
+
+def _order_of(tensor: Tensor, value: ir.Value) -> Order | None:
+    """The order that a value's type has a layout for; None if that is row-major."""
+    if not _has_layout(value):
+        return None
+    order = normal(tensor.shape, ir.attributes.layout_of(value.type)[::-1])
+    return None if order == row_major(tensor.rank) else order
 
 
 def _values(function: ir.Operation) -> list[ir.Value]:

@@ -7,7 +7,7 @@ then, and which order the result gets if an operand's order is kept.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from hlo.passes.cost.layout_cost import copy_bytes, dot_bytes, wants_features_last
 from hlo.passes.hlo_to_loops.elemental.reductions import monoid_of
@@ -21,6 +21,8 @@ from hlo.passes.layouts.dot_dimensions import (
     size_of,
     summed_dimensions,
 )
+from hlo.passes.layouts.family import ROW_MAJOR, Family, Orders
+from hlo.passes.layouts.indexed_orders import Gather, Scatter, Sort
 from hlo.passes.layouts.orders import (
     Order,
     after_reduction,
@@ -33,22 +35,6 @@ from hlo.passes.layouts.orders import (
     row_major,
 )
 from hlo.passes.rewrite import elementwise
-
-
-class Orders(dict[Tensor, Order]):
-    """The order of each value from major to minor; row-major unless it is held.
-
-    Attributes:
-        spread: dots whose kernels store each row of their result anywhere.
-    """
-
-    def __init__(self, spread: Collection[Node] = ()) -> None:
-        super().__init__()
-        self.spread = frozenset(spread)
-
-    def __missing__(self, tensor: Tensor) -> Order:
-        return row_major(tensor.rank)
-
 
 # Walk their operands and their result alike, dimension by dimension.
 ALIKE = frozenset(name.removeprefix("hlo.") for name in elementwise.ELEMENTWISE) | {
@@ -66,42 +52,6 @@ ALIKE = frozenset(name.removeprefix("hlo.") for name in elementwise.ELEMENTWISE)
 COMMUTATIVE = frozenset({"add", "and", "maximum", "minimum", "multiply", "or", "xor"})
 # Constants are stored, and iotas made, in the order they are read in.
 FREE_TO_ARRANGE = frozenset({"constant", "iota"})
-
-
-class Family:
-    """Ops that have all their values row-major: what no other family takes.
-
-    Attributes:
-        takes_layouts: whether values may have another order.
-    """
-
-    @property
-    def takes_layouts(self) -> bool:
-        return self is not ROW_MAJOR
-
-    def allows(self, node: Node, order: Order) -> bool:
-        """Whether the results may have an order."""
-        return order == row_major(node.results[0].rank)
-
-    def makes(self, node: Node, order: Order, orders: Orders) -> bool:
-        """Whether an op makes its results in an order without a copy."""
-        del orders
-        return self.allows(node, order)
-
-    def needs(self, node: Node, orders: Orders) -> list[Order | None]:
-        """The order each operand must have, the results having theirs; None where any will do."""
-        del orders
-        return [row_major(operand.rank) for operand in node.operands]
-
-    def gives(self, node: Node, operand: int, order: Order, orders: Orders) -> Order | None:
-        """The order of the results if an operand has `order`; None if it decides nothing."""
-        del node, operand, order, orders
-        return None
-
-    def extra_bytes(self, node: Node, orders: Orders) -> int:
-        """What the op costs with these orders beyond copies, in bytes."""
-        del node, orders
-        return 0
 
 
 class Alike(Family):
@@ -338,15 +288,20 @@ class Source(Family):
         return True
 
 
-ROW_MAJOR, _ALIKE, _DOT = Family(), Alike(), Dot()
+_ALIKE, _DOT = Alike(), Dot()
 _FAMILIES: dict[str, Family] = {
     **dict.fromkeys(ALIKE, _ALIKE),
     "broadcast_in_dim": Broadcast(),
+    "carry": _ALIKE,
     "convolution": Convolution(),
     "dot_general": _DOT,
+    "gather": Gather(),
     "iota": Source(),
+    "join": _ALIKE,
     "reduce": Reduce(),
     "reshape": Reshape(),
+    "scatter": Scatter(),
+    "sort": Sort(),
     "transpose": Transpose(),
 }
 

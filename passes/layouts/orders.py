@@ -111,3 +111,30 @@ def _common_groups(
                 j += 1
         groups.append((left, right))
     return groups
+
+
+def threaded(shape: Sequence[int], order: Sequence[int], chains: Sequence[Sequence[int]]) -> Order:
+    """An order that arranges a shape like `order`, with the dimensions of each chain in sequence.
+
+    The chains hold every dimension once, those that are not of size 1 in the sequence of `order`.
+    """
+    pending = [list(chain) for chain in chains]
+    found: list[int] = []
+    for d in (d for d in order if shape[d] != 1):
+        chain = next(chain for chain in pending if d in chain)
+        end = chain.index(d) + 1
+        found += chain[:end]
+        del chain[:end]
+    return (*found, *(d for chain in pending for d in chain))
+
+
+def in_sequence(shape: Sequence[int], order: Sequence[int], wanted: Sequence[int]) -> bool:
+    """Whether some dimensions, those of size 1 apart, lie in `order` in the sequence `wanted`."""
+    wide = [d for d in wanted if shape[d] != 1]
+    return [d for d in order if d in wide] == wide
+
+
+def resequenced(order: Sequence[int], wanted: Sequence[int]) -> Order:
+    """An order whose dimensions in `wanted` change places, so that they lie in that sequence."""
+    ordered = iter(wanted)
+    return tuple(next(ordered) if d in wanted else d for d in order)

@@ -16,6 +16,13 @@ from hlo.passes.layouts.dot_dimensions import (
     result_dimension,
     summed_dimensions,
 )
+from hlo.passes.layouts.flow import SEPARATE
+from hlo.passes.layouts.indexed_orders import (
+    gather_orders,
+    physical_gather_numbers,
+    physical_scatter_numbers,
+    update_chains,
+)
 from hlo.passes.layouts.op_orders import (
     ALIKE,
     FREE_TO_ARRANGE,
@@ -31,6 +38,7 @@ from hlo.passes.layouts.orders import (
     before_transpose,
     normal,
     row_major,
+    threaded,
 )
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.tensor_types import element_of, shape_of
@@ -69,13 +77,16 @@ class PhysicalOps:
         rewrite = _REWRITES.get(node.name)
         if rewrite is None and node.name in ALIKE:
             rewrite = PhysicalOps._alike
-        if rewrite is None or not family_of(node).takes_layouts:
+        if node.name in SEPARATE:
+            rewrite = PhysicalOps._separate
+        elif rewrite is None or not family_of(node).takes_layouts:
             rewrite = PhysicalOps._row_major
         rewrite(self, node)
 
-    def row_major_operand(self, op: ir.Operation, i: int, tensor: Tensor) -> None:
-        """Has an op read one of its operands row-major."""
-        op.operands[i] = self._arranged(op, op.operands[i], tensor, row_major(tensor.rank))
+    def arrange(self, op: ir.Operation, i: int, tensor: Tensor, order: Order) -> None:
+        """Has an op read one of its operands in an order."""
+        if self._orders[tensor] != order:
+            op.operands[i] = self._arranged(op, op.operands[i], tensor, order)
 
     # ---- Values ----
     def _arranged(
@@ -91,8 +102,7 @@ class PhysicalOps:
         return b.transpose(value, [own.index(d) for d in order])
 
     def _arrange(self, node: Node, i: int, order: Order) -> None:
-        op = node.source
-        op.operands[i] = self._arranged(op, op.operands[i], node.operands[i], order)
+        self.arrange(node.source, i, node.operands[i], order)
 
     def _as_needed(self, node: Node) -> list[Order]:
         """Rearranges operands that an op cannot read as they are; the orders they have then."""
@@ -107,7 +117,7 @@ class PhysicalOps:
     def _settle(self, node: Node, order: Order) -> None:
         """Gives the results the shape that comes of `order`, and their readers the one expected."""
         for tensor, value in zip(node.results, node.source.results, strict=True):
-            value.set_type(_tensor(value, arranged_shape(tensor.shape, order)))
+            value.set_type(physical_type(value, tensor, order))
             expected = self._orders[tensor]
             b = Builder(ir.InsertionPoint.after(node.source), node.source.location)
             if normal(tensor.shape, order) != normal(tensor.shape, expected):
@@ -123,6 +133,14 @@ class PhysicalOps:
         node.source.erase()
 
     # ---- Ops ----
+    def _separate(self, node: Node) -> None:
+        """Each result is arranged for itself, and so is an operand that there is for each."""
+        if node.name in ("while", "optimization_barrier"):
+            for i, result in enumerate(node.results):
+                self._arrange(node, i, self._orders[result])
+        for tensor, value in zip(node.results, node.source.results, strict=True):
+            value.set_type(physical_type(value, tensor, self._orders[tensor]))
+
     def _row_major(self, node: Node) -> None:
         for i, operand in enumerate(node.operands):
             self._arrange(node, i, row_major(operand.rank))
@@ -141,10 +159,8 @@ class PhysicalOps:
         self._settle(node, order)
 
     def _concatenate(self, node: Node) -> None:
-        dimension = self._orders[node.results[0]].index(node.attributes["dimension"])
         self._alike(node)
-        kind = ir.IntegerAttr(node.source.attributes["dimension"]).type
-        node.source.attributes["dimension"] = ir.IntegerAttr.get(kind, dimension)
+        self._set_position(node, "dimension", self._orders[node.results[0]])
 
     def _reverse(self, node: Node) -> None:
         self._alike(node)
@@ -179,10 +195,8 @@ class PhysicalOps:
         self._replace(node, value)
 
     def _iota(self, node: Node) -> None:
-        order, op = self._orders[node.results[0]], node.source
-        kind = ir.IntegerAttr(op.attributes["iota_dimension"]).type
-        position = order.index(node.attributes["iota_dimension"])
-        op.attributes["iota_dimension"] = ir.IntegerAttr.get(kind, position)
+        order = self._orders[node.results[0]]
+        self._set_position(node, "iota_dimension", order)
         self._settle(node, order)
 
     def _broadcast(self, node: Node) -> None:
@@ -223,6 +237,42 @@ class PhysicalOps:
         )
         self._settle(node, tuple(natural))
 
+    def _gather(self, node: Node) -> None:
+        operand, indices = self._as_needed(node)
+        natural = gather_orders(node, operand, indices, self._orders[node.results[0]])
+        op = node.source
+        op.attributes["dimension_numbers"] = physical_gather_numbers(
+            node, operand, indices, natural
+        )
+        op.attributes["slice_sizes"] = _permuted(op.attributes["slice_sizes"], operand)
+        self._settle(node, natural)
+
+    def _scatter(self, node: Node) -> None:
+        orders = self._as_needed(node)
+        order, count = self._orders[node.results[0]], len(node.results)
+        updates = threaded(node.operands[-1].shape, orders[-1], update_chains(node, order))
+        for i in range(count + 1, len(node.operands)):
+            own = arranged_shape(node.operands[i].shape, orders[i])
+            shape = arranged_shape(node.operands[i].shape, updates)
+            if own != shape:
+                b = Builder.before(node.source)
+                node.source.operands[i] = b.reshape(node.source.operands[i], shape)
+        node.source.attributes["scatter_dimension_numbers"] = physical_scatter_numbers(
+            node, order, updates
+        )
+        self._settle(node, order)
+
+    def _sort(self, node: Node) -> None:
+        order = self._orders[node.results[0]]
+        self._as_needed(node)
+        self._set_position(node, "dimension", order)
+        self._settle(node, order)
+
+    def _set_position(self, node: Node, name: str, order: Order) -> None:
+        kind = ir.IntegerAttr(node.source.attributes[name]).type
+        position = order.index(node.attributes[name])
+        node.source.attributes[name] = ir.IntegerAttr.get(kind, position)
+
     def _convolution(self, node: Node) -> None:
         op, numbers = node.source, node.attributes["dimension_numbers"]
         left, right = self._as_needed(node)
@@ -247,10 +297,13 @@ _REWRITES: dict[str, _Rewrite] = {
     "convolution": PhysicalOps._convolution,
     "copy": PhysicalOps._copy,
     "dot_general": PhysicalOps._dot,
+    "gather": PhysicalOps._gather,
     "iota": PhysicalOps._iota,
     "reduce": PhysicalOps._reduce,
     "reshape": PhysicalOps._reshape,
     "reverse": PhysicalOps._reverse,
+    "scatter": PhysicalOps._scatter,
+    "sort": PhysicalOps._sort,
     "transpose": PhysicalOps._transpose,
 }
 
@@ -259,8 +312,10 @@ def _is_unused(op: ir.Operation) -> bool:
     return not any(len(list(result.uses)) for result in op.results)
 
 
-def _tensor(value: ir.Value, shape: Sequence[int]) -> ir.Type:
-    return ir.RankedTensorType.get(list(shape), element_of(value), loc=value.location)
+def physical_type(value: ir.Value, tensor: Tensor, order: Order) -> ir.Type:
+    """The type of a value whose dimensions lie in memory in an order."""
+    shape = arranged_shape(tensor.shape, order)
+    return ir.RankedTensorType.get(shape, element_of(value), loc=value.location)
 
 
 def _permuted(attribute: ir.Attribute, order: Order) -> ir.Attribute:

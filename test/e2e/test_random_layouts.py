@@ -11,12 +11,13 @@ from fuzzing.programs import Grower
 
 from hlo import ir
 from hlo.importers import load_program
-from hlo.ir.attributes import Layout
 from hlo.passes import legalize
-from hlo.passes.hlo_to_loops.graph import Region, region_of
+from hlo.passes.hlo_to_loops.graph import Region, Tensor, region_of
+from hlo.passes.layouts.assign_layouts import laid_out
+from hlo.passes.layouts.flow import SEPARATE
 from hlo.passes.layouts.materialize_layouts import MaterializeLayouts
 from hlo.passes.layouts.op_orders import family_of
-from hlo.passes.layouts.orders import normal
+from hlo.passes.layouts.orders import Order, normal, row_major
 from hlo.passes.rewrite.walk import body_of, functions
 from hlo.reference.evaluate import evaluate
 
@@ -28,24 +29,24 @@ def scramble(region: Region, choose: random.Random) -> int:
     count = 0
     for node in region.nodes:
         count += sum(scramble(inner, choose) for inner in node.regions)
-        if not node.results:
-            continue
-        rank = node.results[0].rank
-        order = normal(node.results[0].shape, choose.sample(range(rank), rank))
-        if (
-            len(order) < 2
-            or list(order) == sorted(order)
-            or not family_of(node).allows(node, order)
-        ):
-            continue
-        for result in node.source.results:
-            kind = ir.RankedTensorType(result.type)
-            layout = Layout.get(list(order[::-1]), node.source.context)
-            with node.source.location:
-                laid_out = ir.RankedTensorType.get(kind.shape, kind.element_type, layout)
-            result.set_type(laid_out)
-        count += 1
+        if node.name in SEPARATE:
+            for tensor, result in zip(node.results, node.source.results, strict=True):
+                order = random_order(tensor, choose)
+                if order != row_major(tensor.rank):
+                    result.set_type(laid_out(result.type, order, node.source.location))
+                    count += 1
+        elif node.results and not node.results[0].rank < 2:
+            order = random_order(node.results[0], choose)
+            if order == row_major(len(order)) or not family_of(node).allows(node, order):
+                continue
+            for result in node.source.results:
+                result.set_type(laid_out(result.type, order, node.source.location))
+            count += 1
     return count
+
+
+def random_order(tensor: Tensor, choose: random.Random) -> Order:
+    return normal(tensor.shape, choose.sample(range(tensor.rank), tensor.rank))
 
 
 def check(seed: int) -> int:

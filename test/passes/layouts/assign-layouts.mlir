@@ -78,12 +78,14 @@ func.func @columns(%k: tensor<64x16xf32>, %q: tensor<48x16xf32>, %v: tensor<64x1
   return %5 : tensor<48x16xf32>
 }
 
-// What a loop reads from around it is row-major there.
+// A loop reads what is around it in the order that it has; what it carries goes along.
 // CHECK-LABEL: func.func @loop_reads
 // CHECK: %[[D:.*]] = hlo.dot_general {{.*}} -> tensor<64x32xf32, #hlo.layout<[0, 1]>>
-// CHECK: %[[C:.*]] = hlo.copy %[[D]] {{.*}} -> tensor<64x32xf32>
-// CHECK: hlo.while
-// CHECK: hlo.add %{{.*}}, %[[C]] : tensor<64x32xf32>
+// CHECK: %[[Z:.*]] = hlo.copy {{.*}} -> tensor<64x32xf32, #hlo.layout<[0, 1]>>
+// CHECK: %[[W:.*]]:2 = hlo.while(%{{.*}} = %{{.*}}, %[[A:.*]] = %[[Z]]) : tensor<i32>, tensor<64x32xf32, #hlo.layout<[0, 1]>>
+// CHECK: hlo.add %[[A]], %[[D]] : tensor<64x32xf32, #hlo.layout<[0, 1]>>
+// CHECK: %[[R:.*]] = hlo.copy %[[W]]#1 {{.*}} -> tensor<64x32xf32>
+// CHECK: return {{.*}}, %[[R]]
 func.func @loop_reads(%x: tensor<128x64xf32>, %y: tensor<128x32xf32>, %n: tensor<i32>) -> (tensor<32x64xf32>, tensor<32x64xf32>, tensor<64x32xf32>) {
   %0 = hlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<128x64xf32>, tensor<128x32xf32>) -> tensor<64x32xf32>
   %1 = hlo.transpose %0, dims = [1, 0] : (tensor<64x32xf32>) -> tensor<32x64xf32>
@@ -102,4 +104,82 @@ func.func @loop_reads(%x: tensor<128x64xf32>, %y: tensor<128x32xf32>, %n: tensor
     hlo.return %j, %b : tensor<i32>, tensor<64x32xf32>
   }
   return %2, %f, %3#1 : tensor<32x64xf32>, tensor<32x64xf32>, tensor<64x32xf32>
+}
+
+// What a loop carries is turned once before and once behind it, and so is the kernel that it reads.
+// CHECK-LABEL: func.func @carried
+// CHECK-DAG: %[[X:.*]] = hlo.copy %arg0 {{.*}} -> tensor<2x16x8x8xf32, #hlo.layout<[1, 3, 2, 0]>>
+// CHECK-DAG: %[[K:.*]] = hlo.copy %arg1 {{.*}} -> tensor<16x16x3x3xf32, #hlo.layout<[0, 1, 3, 2]>>
+// CHECK: hlo.while({{.*}}, %[[A:.*]] = %[[X]])
+// CHECK: do
+// CHECK-NOT: hlo.copy
+// CHECK: %[[C:.*]] = hlo.convolution(%[[A]], %[[K]])
+// CHECK: hlo.return %{{.*}}, %[[C]]
+// CHECK: hlo.copy {{.*}} -> tensor<2x16x8x8xf32>
+func.func @carried(%x: tensor<2x16x8x8xf32>, %k: tensor<16x16x3x3xf32>, %n: tensor<i32>) -> tensor<2x16x8x8xf32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %0:2 = hlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<2x16x8x8xf32>
+  cond {
+    %p = hlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  } do {
+    %c = "hlo.convolution"(%a, %k) {dimension_numbers = #hlo.conv<[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]>, padding = dense<1> : tensor<2x2xi64>, feature_group_count = 1 : i64, batch_group_count = 1 : i64} : (tensor<2x16x8x8xf32>, tensor<16x16x3x3xf32>) -> tensor<2x16x8x8xf32>
+    %j = hlo.add %i, %one : tensor<i32>
+    hlo.return %j, %c : tensor<i32>, tensor<2x16x8x8xf32>
+  }
+  return %0#1 : tensor<2x16x8x8xf32>
+}
+
+// Branches return a value in one order, whatever they make it of.
+// CHECK-LABEL: func.func @branches
+// CHECK-NOT: hlo.copy
+// CHECK: "hlo.if"
+// CHECK: hlo.return %{{.*}} : tensor<16x32xf32, #hlo.layout<[0, 1]>>
+// CHECK: hlo.return %{{.*}} : tensor<16x32xf32, #hlo.layout<[0, 1]>>
+// CHECK: -> tensor<16x32xf32, #hlo.layout<[0, 1]>>
+// CHECK-NOT: hlo.copy
+func.func @branches(%x: tensor<32x16xf32>, %y: tensor<32x16xf32>, %p: tensor<i1>) -> tensor<32x16xf32> {
+  %0 = hlo.tanh %x : tensor<32x16xf32>
+  %1 = hlo.transpose %0, dims = [1, 0] : (tensor<32x16xf32>) -> tensor<16x32xf32>
+  %2 = hlo.tanh %y : tensor<32x16xf32>
+  %3 = hlo.transpose %2, dims = [1, 0] : (tensor<32x16xf32>) -> tensor<16x32xf32>
+  %4 = "hlo.if"(%p) ({
+    %s = hlo.sine %1 : tensor<16x32xf32>
+    hlo.return %s : tensor<16x32xf32>
+  }, {
+    %c = hlo.cosine %3 : tensor<16x32xf32>
+    hlo.return %c : tensor<16x32xf32>
+  }) : (tensor<i1>) -> tensor<16x32xf32>
+  %5 = hlo.transpose %4, dims = [1, 0] : (tensor<16x32xf32>) -> tensor<32x16xf32>
+  return %5 : tensor<32x16xf32>
+}
+
+// Rows that are gathered, and those that are scattered, are in any order of the rows.
+// CHECK-LABEL: func.func @rows
+// CHECK: hlo.copy %arg1 {{.*}} -> tensor<4x8xi32, #hlo.layout<[0, 1]>>
+// CHECK: "hlo.gather"{{.*}} -> tensor<4x8x32xf32, #hlo.layout<[2, 0, 1]>>
+// CHECK-NOT: hlo.copy
+func.func @rows(%table: tensor<50x32xf32>, %rows: tensor<4x8xi32>) -> tensor<8x4x32xf32> {
+  %0 = "hlo.gather"(%table, %rows) <{dimension_numbers = #hlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, indices_are_sorted = false, slice_sizes = array<i64: 1, 32>}> : (tensor<50x32xf32>, tensor<4x8xi32>) -> tensor<4x8x32xf32>
+  %1 = hlo.tanh %0 : tensor<4x8x32xf32>
+  %2 = hlo.transpose %1, dims = [1, 0, 2] : (tensor<4x8x32xf32>) -> tensor<8x4x32xf32>
+  return %2 : tensor<8x4x32xf32>
+}
+
+// Lines that are sorted lie in memory one by one.
+// CHECK-LABEL: func.func @sorted_lines
+// CHECK: "hlo.sort"(%{{.*}}) {{.*}}dimension = 0
+// CHECK: tensor<32x16xf32, #hlo.layout<[0, 1]>>
+// CHECK-NOT: hlo.copy
+func.func @sorted_lines(%x: tensor<16x32xf32>) -> tensor<16x32xf32> {
+  %t = hlo.tanh %x : tensor<16x32xf32>
+  %0 = hlo.transpose %t, dims = [1, 0] : (tensor<16x32xf32>) -> tensor<32x16xf32>
+  %1 = "hlo.sort"(%0) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %p = hlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  }) : (tensor<32x16xf32>) -> tensor<32x16xf32>
+  %2 = hlo.transpose %1, dims = [1, 0] : (tensor<32x16xf32>) -> tensor<16x32xf32>
+  return %2 : tensor<16x32xf32>
 }

@@ -83,16 +83,64 @@ func.func @constants(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
   return %5 : tensor<2x2xf32>
 }
 
-// Layouts that an op cannot have count as row-major: those of arguments, and of a sort.
+// Layouts that an op cannot have count as row-major: those of arguments, and of a solution.
 // CHECK-LABEL: func.func @not_taken
-// CHECK-SAME: (%arg0: tensor<3x4xf32>) -> tensor<3x4xf32>
-// CHECK-NEXT: "hlo.sort"(%arg0)
+// CHECK-SAME: (%arg0: tensor<3x3xf32>, %arg1: tensor<3x4xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT: hlo.triangular_solve{{.*}}%arg0, %arg1
 // CHECK-NOT: hlo.transpose
-func.func @not_taken(%x: tensor<3x4xf32, #hlo.layout<[0, 1]>>) -> tensor<3x4xf32, #hlo.layout<[0, 1]>> {
+func.func @not_taken(%a: tensor<3x3xf32, #hlo.layout<[0, 1]>>, %x: tensor<3x4xf32, #hlo.layout<[0, 1]>>) -> tensor<3x4xf32, #hlo.layout<[0, 1]>> {
+  %0 = "hlo.triangular_solve"(%a, %x) {left_side = true, lower = true, unit_diagonal = false, transpose_a = #hlo<transpose NO_TRANSPOSE>} : (tensor<3x3xf32, #hlo.layout<[0, 1]>>, tensor<3x4xf32, #hlo.layout<[0, 1]>>) -> tensor<3x4xf32, #hlo.layout<[0, 1]>>
+  return %0 : tensor<3x4xf32, #hlo.layout<[0, 1]>>
+}
+
+// A sort goes along its dimension wherever that is; so do the windows of a scatter.
+// CHECK-LABEL: func.func @sort
+// CHECK: %[[T:.*]] = hlo.transpose %arg0, dims = [1, 0]
+// CHECK: "hlo.sort"(%[[T]]) <{dimension = 0 : i64}>
+// CHECK: -> tensor<4x3xf32>
+func.func @sort(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
   %0 = "hlo.sort"(%x) <{dimension = 1 : i64}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %p = hlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
     hlo.return %p : tensor<i1>
-  }) : (tensor<3x4xf32, #hlo.layout<[0, 1]>>) -> tensor<3x4xf32, #hlo.layout<[0, 1]>>
-  return %0 : tensor<3x4xf32, #hlo.layout<[0, 1]>>
+  }) : (tensor<3x4xf32>) -> tensor<3x4xf32, #hlo.layout<[0, 1]>>
+  %1 = hlo.copy %0 : (tensor<3x4xf32, #hlo.layout<[0, 1]>>) -> tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+}
+
+// CHECK-LABEL: func.func @scatter
+// CHECK: %[[T:.*]] = hlo.transpose %arg0, dims = [1, 0] : (tensor<5x4xf32>) -> tensor<4x5xf32>
+// CHECK: "hlo.scatter"(%[[T]], %arg1, %arg2) <{
+// CHECK-SAME: update_window_dims = [1], inserted_window_dims = [1], scatter_dims_to_operand_dims = [1]
+func.func @scatter(%x: tensor<5x4xf32>, %i: tensor<3x1xi32>, %u: tensor<3x4xf32>) -> tensor<4x5xf32> {
+  %0 = "hlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #hlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = hlo.add %a, %b : tensor<f32>
+    hlo.return %s : tensor<f32>
+  }) : (tensor<5x4xf32>, tensor<3x1xi32>, tensor<3x4xf32>) -> tensor<5x4xf32, #hlo.layout<[0, 1]>>
+  %1 = hlo.transpose %0, dims = [1, 0] : (tensor<5x4xf32, #hlo.layout<[0, 1]>>) -> tensor<4x5xf32>
+  return %1 : tensor<4x5xf32>
+}
+
+// What a loop carries is turned ahead of it, and its result behind it.
+// CHECK-LABEL: func.func @loop
+// CHECK: %[[T:.*]] = hlo.transpose %arg0, dims = [1, 0]
+// CHECK: hlo.while(%{{.*}} = %{{.*}}, %[[A:.*]] = %[[T]]) : tensor<i32>, tensor<4x3xf32>
+// CHECK: hlo.tanh %[[A]] : tensor<4x3xf32>
+// CHECK: hlo.transpose {{.*}} : (tensor<4x3xf32>) -> tensor<3x4xf32>
+func.func @loop(%x: tensor<3x4xf32>, %n: tensor<i32>) -> tensor<3x4xf32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %t = hlo.copy %x : (tensor<3x4xf32>) -> tensor<3x4xf32, #hlo.layout<[0, 1]>>
+  %0:2 = hlo.while(%i = %zero, %a = %t) : tensor<i32>, tensor<3x4xf32, #hlo.layout<[0, 1]>>
+  cond {
+    %p = hlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  } do {
+    %h = hlo.tanh %a : tensor<3x4xf32, #hlo.layout<[0, 1]>>
+    %j = hlo.add %i, %one : tensor<i32>
+    hlo.return %j, %h : tensor<i32>, tensor<3x4xf32, #hlo.layout<[0, 1]>>
+  }
+  %1 = hlo.copy %0#1 : (tensor<3x4xf32, #hlo.layout<[0, 1]>>) -> tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
 }
