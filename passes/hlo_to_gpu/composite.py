@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from hlo.gpu.tensor_map import TensorMap
 from hlo.passes.hlo_to_gpu.gpu_kernel import (
     LARGEST_GRID,
     LARGEST_STATIC_SHARED,
@@ -62,11 +63,12 @@ def emit_composite(region: Region, emit_kernel: Callable[[Region], GpuKernel]) -
         given = [buffers[t] for t in (*node.operands, *node.results)]
         given += [add_scratch(scratch, size, kind) for size, kind in kernel.scratch]
         parts = [_Part(stage, tuple(given)) for stage in kernel.stages]
-        (joined if len(parts) == 1 else alone).extend(parts)
+        together = len(parts) == 1 and not parts[0].stage.maps
+        (joined if together else alone).extend(parts)
     held = scratch_buffers(scratch)
     everything = [*inputs.values(), *outputs, *held]
     groups = [*_groups(joined), *([part] for part in alone)]
-    return gpu_kernel(
+    made = gpu_kernel(
         [_stage(group, everything) for group in groups], list(inputs.values()), outputs,
         scratch=held,
         replaces=tuple(
@@ -75,6 +77,8 @@ def emit_composite(region: Region, emit_kernel: Callable[[Region], GpuKernel]) -
             for i in members_in_place(region, result, members, kernels)
         ),
     )  # fmt: skip
+    reasons = dict.fromkeys(kernel.reason for kernel in kernels if kernel.reason)
+    return replace(made, reason="; ".join(reasons))
 
 
 def _groups(parts: Sequence[_Part]) -> list[list[_Part]]:
@@ -101,11 +105,11 @@ def _fits(group: Sequence[_Part], part: _Part) -> bool:
 
 
 def _stage(parts: Sequence[_Part], buffers: Sequence[Buffer]) -> Stage:
-    """One launch of the parts' blocks, one part's after another's."""
+    """One launch of the parts' blocks, one part's after another's; one with maps is alone."""
     block = max(part.stage.block for part in parts)
     grid = sum(part.stage.grid for part in parts)
     lines = [
-        f"func.func @NAME({parameters_text(buffers)}) {{",
+        f"func.func @NAME({parameters_text(buffers, len(parts[0].stage.maps))}) {{",
         f"  %block = nvvm.read.ptx.sreg.ctaid.x range <i32, 0, {grid}> : i32",
         f"  %thread = nvvm.read.ptx.sreg.tid.x range <i32, 0, {block}> : i32",
     ]
@@ -120,8 +124,14 @@ def _stage(parts: Sequence[_Part], buffers: Sequence[Buffer]) -> Stage:
         "".join(functions) + "\n".join([*lines, "  return", "}", ""]), grid, block,
         tuple(k for k, buffer in enumerate(buffers) if buffer in written),
         sum(part.stage.shared_bytes for part in parts),
-        min(part.stage.resident for part in parts),
+        min(part.stage.resident for part in parts), parts[0].stage.dynamic_bytes,
+        tuple(_moved(tensor_map, parts[0], buffers) for tensor_map in parts[0].stage.maps),
     )  # fmt: skip
+
+
+def _moved(tensor_map: TensorMap, part: _Part, buffers: Sequence[Buffer]) -> TensorMap:
+    """A part's map as one of the launch's buffers."""
+    return replace(tensor_map, argument=list(buffers).index(part.buffers[tensor_map.argument]))
 
 
 def _member(i: int, part: _Part) -> str:
@@ -138,8 +148,9 @@ def _member(i: int, part: _Part) -> str:
 
 def _call(i: int, part: _Part, first: int, narrow: bool) -> list[str]:
     """Calls a part where the block is one of its own, and the thread."""
-    names = ", ".join([*(b.name for b in part.buffers), f"%own{i}"])
-    types = ", ".join([*(b.memref for b in part.buffers), "i32"])
+    maps = range(len(part.stage.maps))
+    names = ", ".join([*(b.name for b in part.buffers), *(f"%map{k}" for k in maps), f"%own{i}"])
+    types = ", ".join([*(b.memref for b in part.buffers), *("!llvm.ptr" for _ in maps), "i32"])
     lines = [
         f"  %first{i} = arith.constant {first} : i32",
         f"  %count{i} = arith.constant {part.stage.grid} : i32",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hlo.diagnostics import CompileError
+from hlo.gpu.tensor_map import TensorMap
 from hlo.passes.hlo_to_gpu.thread_builder import ThreadBuilder
 from hlo.passes.hlo_to_gpu.vendor_products import VendorProduct
 from hlo.passes.hlo_to_loops.emitter import Buffer
@@ -14,6 +15,7 @@ from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 LARGEST_GRID = (1 << 31) - 1
 LARGEST_BLOCK = 1024
 LARGEST_STATIC_SHARED = 48 * 1024
+LARGEST_DYNAMIC_SHARED = 227 * 1024  # on the chips whose kernels ask for it
 LARGEST_ACCESS = 16  # bytes
 
 
@@ -30,6 +32,8 @@ class Stage:
         shared_bytes: size of its globals in shared memory.
         resident: blocks on a multiprocessor that registers must leave room for; with 0 the
             assembler weighs that against spills as it likes.
+        dynamic_bytes: shared memory that the launch gives besides.
+        maps: tensor maps of the buffers, the function's last parameters, `%map0`, `%map1`, ...
     """
 
     text: str
@@ -38,6 +42,8 @@ class Stage:
     written: tuple[int, ...]
     shared_bytes: int = 0
     resident: int = 0
+    dynamic_bytes: int = 0
+    maps: tuple[TensorMap, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,16 +69,19 @@ class GpuKernel(Kernel):
     Attributes:
         host: what runs on the host in place of stages.
         product: the product of a vendor's library that may stand for the stages.
+        reason: why it is the kernel it is, for people; empty if there was no choice.
     """
 
     stages: tuple[Stage, ...] = ()
     host: HostFunction | None = None
     product: VendorProduct | None = None
+    reason: str = ""
 
 
 def stage(
     builder: ThreadBuilder, buffers: Sequence[Buffer], written: Sequence[Buffer],
-    threads: int, block: int, resident: int = 0,
+    threads: int, block: int, resident: int = 0, *, dynamic_bytes: int = 0,
+    maps: tuple[TensorMap, ...] = (),
 ) -> Stage:  # fmt: skip
     """The stage whose body is in `builder`, on at least `threads` threads.
 
@@ -90,19 +99,26 @@ def stage(
             f"a kernel needs {builder.shared_bytes} bytes of shared memory; a block has "
             f"{LARGEST_STATIC_SHARED}: use smaller tiles"
         )
+    if builder.shared_bytes + dynamic_bytes > LARGEST_DYNAMIC_SHARED:
+        raise CompileError(
+            f"a launch needs {builder.shared_bytes + dynamic_bytes} bytes of shared memory; a "
+            f"block gets at most {LARGEST_DYNAMIC_SHARED}: use smaller tiles"
+        )
     text = (
         "".join(f"{line}\n" for line in builder.shared_globals)
-        + f"func.func @NAME({parameters_text(buffers)}) {{\n{builder.text()}\n  return\n}}\n"
+        + f"func.func @NAME({parameters_text(buffers, len(maps))}) {{\n{builder.text()}\n"
+        + "  return\n}\n"
     )
     positions = tuple(i for i, buffer in enumerate(buffers) if buffer in written)
-    return Stage(text, grid, block, positions, builder.shared_bytes, resident)
+    return Stage(
+        text, grid, block, positions, builder.shared_bytes, resident, dynamic_bytes, maps
+    )  # fmt: skip
 
 
-def parameters_text(buffers: Sequence[Buffer]) -> str:
-    """The parameters of a function on buffers."""
-    return ", ".join(
-        f"{b.name}: {b.memref} {{llvm.align = {_alignment(b)} : i64}}" for b in buffers
-    )
+def parameters_text(buffers: Sequence[Buffer], maps: int = 0) -> str:
+    """The parameters of a function on buffers, and on so many tensor maps."""
+    listed = [f"{b.name}: {b.memref} {{llvm.align = {_alignment(b)} : i64}}" for b in buffers]
+    return ", ".join([*listed, *(f"%map{k}: !llvm.ptr" for k in range(maps))])
 
 
 def _alignment(buffer: Buffer) -> int:
@@ -123,7 +139,7 @@ def gpu_kernel(
     head = f"// ({kinds[0]}) -> ({kinds[1]}), {kinds[2]}, {in_place}, {updates}, {update_safe}, "
     head += f"{replaces}\n"
     return GpuKernel(
-        text=head + "".join(f"// {s.grid} x {s.block}, {s.resident}\n{s.text}" for s in stages),
+        text=head + "".join(_head(s) + s.text for s in stages),
         units=len(stages),
         inputs=tuple(b.memref for b in inputs),
         outputs=tuple(b.memref for b in outputs),
@@ -134,3 +150,8 @@ def gpu_kernel(
         scratch=tuple((b.elements, b.type) for b in scratch),
         stages=tuple(stages),
     )
+
+
+def _head(stage: Stage) -> str:
+    maps = "".join(f"// {tensor_map}\n" for tensor_map in stage.maps)
+    return f"// {stage.grid} x {stage.block}, {stage.resident}, {stage.dynamic_bytes}\n{maps}"

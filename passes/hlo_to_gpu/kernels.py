@@ -13,10 +13,12 @@ from hlo.passes.hlo_to_gpu.composite import emit_composite
 from hlo.passes.hlo_to_gpu.fourier import emit_fft
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
 from hlo.passes.hlo_to_gpu.host_calls import emit_host_call
-from hlo.passes.hlo_to_gpu.matrix_tiles import emit_matrix_tiles, multiplier_of
+from hlo.passes.hlo_to_gpu.matrix_tiles import multiplier_of
+from hlo.passes.hlo_to_gpu.products import emit_product
 from hlo.passes.hlo_to_gpu.rows import emit_elements
 from hlo.passes.hlo_to_gpu.running import emit_running
 from hlo.passes.hlo_to_gpu.sorting import emit_sort
+from hlo.passes.hlo_to_gpu.target import GpuTarget
 from hlo.passes.hlo_to_gpu.updates import emit_dynamic_update_slice, emit_scatter
 from hlo.passes.hlo_to_gpu.vendor_products import vendor_product
 from hlo.passes.hlo_to_gpu.window_updates import emit_select_and_scatter
@@ -33,27 +35,31 @@ BY_ROOT: dict[str, Callable[[Region, Node], GpuKernel]] = {
 __all__ = ["elemental", "emit_gpu_kernel"]
 
 
-def emit_gpu_kernel(region: Region, *, deterministic: bool = True, tf32: bool = False) -> GpuKernel:
+def emit_gpu_kernel(
+    region: Region, *, deterministic: bool = True, tf32: bool = False,
+    target: GpuTarget | None = None,
+) -> GpuKernel:  # fmt: skip
     """The kernel of a region: by its root, or over the elements of its results.
 
     Args:
         deterministic: as of `emit_scatter`.
         tf32: whether f32 factors of dots may be rounded to tf32.
+        target: the chip; if None, the kernel is one that all chips have.
     """
     if is_composite(region):
-        emit = partial(emit_gpu_kernel, deterministic=deterministic, tf32=tf32)
+        emit = partial(emit_gpu_kernel, deterministic=deterministic, tf32=tf32, target=target)
         return replace(emit_composite(region, emit), work=work_of(region))
     root = region.results[0].producer if region.results else None
     kernel = None
     if root is not None:
-        kernel = emit_attention(region) or _tiles(region, tf32)
+        kernel = emit_attention(region) or _tiles(region, tf32, target)
         kernel = kernel or _special(region, root, deterministic)
     return replace(kernel or emit_elements(region), work=work_of(region))
 
 
-def _tiles(region: Region, tf32: bool) -> GpuKernel | None:
+def _tiles(region: Region, tf32: bool, target: GpuTarget | None) -> GpuKernel | None:
     """The kernel of a product, and the one of the vendor's library that may stand for it."""
-    tiles = emit_matrix_tiles(region, tf32)
+    tiles = emit_product(region, tf32=tf32, target=target)
     if tiles is None or not knobs.current().vendor:
         return tiles
     product = vendor_product(region)

@@ -10,8 +10,8 @@ step ahead: what leads to the operand is computed on the way, a convolution gath
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 
 from hlo.passes.hlo_to_gpu.contraction_space import ContractionSpace, contraction_space
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, gpu_kernel, stage
@@ -26,10 +26,11 @@ from hlo.passes.hlo_to_gpu.tile_product import (
     TileProduct,
     TileShape,
 )
+from hlo.passes.hlo_to_gpu.tile_result import Corner, TileResult
 from hlo.passes.hlo_to_gpu.tile_store import Operand, TileStore
 from hlo.passes.hlo_to_loops import elementwise
-from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
-from hlo.passes.hlo_to_loops.builder import Builder, Value
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine
+from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.element_types import Kind, element_type
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
 from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter
@@ -40,7 +41,6 @@ SMALLEST_PRODUCT = 4096  # products below which an element a thread does as well
 SMALLEST_SIDE = 8
 SMALLEST_DEPTH = 8
 ENOUGH_BLOCKS = 128  # of large tiles, to keep a GPU busy
-COLUMN_PAD = 4  # elements between rows of a result tile in shared memory
 SLAB = 64  # rows of a tile that are stored at a time
 LINE_BYTES = 64  # of the depth of a tile on tensor cores
 # f16, and types all of whose numbers it has.
@@ -50,8 +50,8 @@ HALVES = {
 }  # fmt: skip
 
 
-def emit_matrix_tiles(region: Region, tf32: bool = False) -> GpuKernel | None:
-    """The kernel of a dot or convolution and elementwise ops after it; None if it is small.
+def matrix_tiles(region: Region, tf32: bool = False) -> MatrixTiles | None:
+    """The product of a dot or convolution and elementwise ops after it; None if it is small.
 
     Args:
         tf32: as of `multiplier_of`.
@@ -68,7 +68,7 @@ def emit_matrix_tiles(region: Region, tf32: bool = False) -> GpuKernel | None:
     m, n, k = space.rows, space.columns, space.depth
     if min(m, n) < SMALLEST_SIDE or k < SMALLEST_DEPTH or m * n * k < SMALLEST_PRODUCT:
         return None
-    return _Tiles(region, node, space, multiplier_of(node, tf32)).emit()
+    return MatrixTiles(region, node, space, multiplier_of(node, tf32))
 
 
 def multiplier_of(node: Node, tf32: bool) -> str | None:
@@ -111,43 +111,51 @@ def walks_depth(space: ContractionSpace, region: Region, side: str) -> bool:
     return side == "left"
 
 
-@dataclass(frozen=True)
-class _Corner:
-    """Where a block's tile of the result begins."""
+class MatrixTiles:
+    """A product by tiles of the warps or threads of a block.
 
-    batch: Affine
-    row: Affine
-    column: Affine
+    Attributes:
+        node: the dot or convolution.
+        inputs: of the kernel.
+        shape: of the tiles.
+    """
 
-
-@dataclass
-class _Tiles:
-    region: Region
-    node: Node
-    space: ContractionSpace
-    name: str | None
+    def __init__(
+        self, region: Region, node: Node, space: ContractionSpace, name: str | None
+    ) -> None:
+        """Args:
+        name: as of `multiplier_of`.
+        """
+        self.region, self.node, self.space, self.name = region, node, space, name
+        self.inputs, self.outputs = argument_buffers(region)
+        self.kind = product_type(node.results[0].type)
+        self.shape = self._shape()
+        self.em = ThreadEmitter(ThreadBuilder(self.shape.threads), self.inputs)
 
     def emit(self) -> GpuKernel:
-        space = self.space
-        self.inputs, self.outputs = argument_buffers(self.region)
-        shape = self._shape()
-        self.em = ThreadEmitter(ThreadBuilder(shape.threads), self.inputs)
-        self.kind, self.shape = product_type(self.node.results[0].type), shape
+        """The kernel."""
+        space, shape = self.space, self.shape
         product = self._product()
-        slab = min(SLAB, shape.rows) * (shape.columns + COLUMN_PAD) * self.kind.memory_bytes
-        raw = self.em.b.shared(max(product.store_bytes, slab), "i8")
+        slab = min(SLAB, shape.rows)
+        taken = TileResult.slab_bytes(slab, shape.columns, self.kind)
+        raw = self.em.b.shared(max(product.store_bytes, taken), "i8")
         product.place(*raw)
         batch, row, column = self._block()
         accumulators = self._sum(product, batch, row, column)
         self.em.b.barrier()  # the tiles make room for the result
-        written = self._store(product, accumulators, raw, batch, row, column)
+        result = TileResult(self.em, self.region, space, self.kind, self.outputs)
+        result.store(
+            partial(product.spill, accumulators), (shape.rows, shape.columns), slab, shape.threads,
+            raw, Corner(batch, row, column),
+        )  # fmt: skip
         blocks = space.batches * self._tiles(space.rows, shape.rows)
         blocks *= self._tiles(space.columns, shape.columns)
         buffers = [*self.inputs.values(), *self.outputs]
         in_place = tuple(
             i
             for i, buffer in enumerate(self.inputs.values())
-            if buffer not in self._copied(product) and self.em.loaded.get(buffer, set()) <= written
+            if buffer not in self._copied(product)
+            and self.em.loaded.get(buffer, set()) <= result.written
         )
         return gpu_kernel(
             [stage(self.em.b, buffers, self.outputs, blocks * shape.threads, shape.threads)],
@@ -240,7 +248,7 @@ class _Tiles:
         """
         em, b, space, shape = self.em, self.em.b, self.space, self.shape
         steps = self._tiles(space.depth, shape.depth)
-        start = _Corner(batch, row, column)
+        start = Corner(batch, row, column)
         copies = any(o.source is not None for o in product.operands)
         if copies:
             for step in range(STAGES - 1):
@@ -280,7 +288,7 @@ class _Tiles:
         last = b.op(f"arith.cmpi eq, {name}, {b.index(STAGES)} : index")
         return b.op(f"arith.select {last}, {b.index(0)}, {name} : index")
 
-    def _copy(self, product: TileProduct, start: _Corner, depth: Affine, slot: Affine) -> None:
+    def _copy(self, product: TileProduct, start: Corner, depth: Affine, slot: Affine) -> None:
         """Begins to copy the tiles of operands that are copied."""
         sides = (start.row, start.column)
         for operand, store, side in zip(product.operands, product.stores, sides, strict=True):
@@ -299,7 +307,7 @@ class _Tiles:
             for across, along in store.places():
                 store.put(slot, across, along, next(values))
 
-    def _fetch(self, product: TileProduct, start: _Corner, depth: Affine) -> list[str]:
+    def _fetch(self, product: TileProduct, start: Corner, depth: Affine) -> list[str]:
         """This thread's elements of the tiles at a depth; zeros past the ends."""
         em, b, space = self.em, self.em.b, self.space
         fetched: list[str] = []
@@ -317,64 +325,3 @@ class _Tiles:
                         held = b.op(f"arith.select {flag}, {held}, {zero} : {store.scalar}")
                 fetched.append(held)
         return fetched
-
-    # -- the result --------------------------------------------------------------------------------
-    def _store(
-        self, product: TileProduct, accumulators: Sequence[str], raw: tuple[str, str],
-        batch: Affine, row: Affine, column: Affine,
-    ) -> set[Affine]:  # fmt: skip
-        """Hands the tile over through shared memory, so that neighbours are stored together."""
-        em, b, shape = self.em, self.em.b, self.shape
-        slab = min(SLAB, shape.rows)
-        stride = shape.columns + COLUMN_PAD
-        memref = f"memref<{slab * stride}x{self.kind.register}, 3>"
-        buffer = b.op(f"memref.view {raw[0]}[{b.index(0)}][] : {raw[1]} to {memref}")
-        written: set[Affine] = set()
-        for first in range(0, shape.rows, slab):
-            if first:
-                b.barrier()
-            product.spill(accumulators, first, slab, stride, buffer, memref)
-            b.barrier()
-            thread = b.as_index(b.thread())
-            size, step = b.index(slab * shape.columns), b.index(shape.threads)
-            with b.loop(thread, size, step) as loop:
-                element = em.variable(loop.iv, slab * shape.columns)
-                down, across = em.divmod(element, shape.columns)
-                at = em.index(down * stride + across)
-                self._finish(
-                    lambda at=at: b.load(f"memref.load {buffer}[{at}] : {memref}"),
-                    batch, row + first + down, column + across, written,
-                )  # fmt: skip
-        return written
-
-    def _finish(
-        self, load: Callable[[], str], batch: Affine, row: Affine, column: Affine,
-        written: set[Affine],
-    ) -> None:  # fmt: skip
-        """One element: what follows the sum is applied, and the results stored."""
-        em, b, space = self.em, self.em.b, self.space
-        held: str | None = None
-        places: list[Affine] = []
-        for index, extent in ((row, space.rows), (column, space.columns)):
-            place, inside = self.em.clamped(index, extent)
-            places.append(place)
-            if inside is not None:
-                held = inside if held is None else b.op(f"arith.andi {held}, {inside} : i1")
-
-        def finish() -> None:
-            result = self.node.results[0]
-            dims = space.position(em, batch, places[0], places[1])
-            offset = Position.of_dims(dims).linear(result.shape)
-            total = Value(self.kind, (load(),))
-            where = Position.of_offset(offset)
-            em.pin(result, where, elementwise.convert(b, total, result.type))
-            values = [em.element(root, where) for root in self.region.results]
-            written.add(offset)
-            for value, buffer in zip(values, self.outputs, strict=True):
-                em.store(value, buffer, offset)
-
-        if held is None:
-            finish()
-            return
-        with b.when(held):
-            finish()

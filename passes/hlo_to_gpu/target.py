@@ -35,6 +35,11 @@ class GpuTarget:
     registers: int = 65536
     thread_registers: int = 255
 
+    @property
+    def has_warpgroup_products(self) -> bool:
+        """Whether it has `wgmma`, which sm_90a alone has."""
+        return self.chip == "sm_90a"
+
 
 # Limits: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 TARGETS: dict[str, GpuTarget] = {

@@ -67,9 +67,18 @@ class ThreadBuilder(Builder):
         self.shared_bytes += -(-size // 16) * 16
         return self.op(f"memref.get_global {name} : {kind}"), kind
 
-    def barrier(self) -> None:
-        """Waits for the block, and makes its writes to memory seen by all of it."""
-        self.effect("nvvm.barrier0")
+    def barrier(self, threads: int = 0) -> None:
+        """Waits for the block, and makes its writes to memory seen by all of it.
+
+        Args:
+            threads: only for so many threads of the block, whole warps; always the same ones.
+        """
+        if threads in (0, self.block):
+            self.effect("nvvm.barrier0")
+            return
+        with self.width(0):
+            number, count = (self.constant(value, "i32") for value in (1, threads))
+        self.effect(f"nvvm.barrier id = {number} number_of_threads = {count}")
 
     def warp_barrier(self) -> None:
         """Waits for the warp, and makes its accesses to memory come before later ones."""

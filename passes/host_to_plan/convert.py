@@ -67,7 +67,7 @@ def host_to_plan(inputs: PlanInputs) -> LaunchPlan:
     described = {
         function: Kernel(
             function, module_of[function], len(stage_buffers(kernel)), stage.written,
-            stage.shared_bytes, (stage.block, 1, 1),
+            stage.shared_bytes, (stage.block, 1, 1), stage.maps,
         )
         for name, kernel in kernels.items()
         for function, stage in zip(stage_names(name, kernel), kernel.stages, strict=True)
@@ -193,6 +193,7 @@ class _Reader:
         launches = [
             Launch(
                 function, (stage.grid, 1, 1), (stage.block, 1, 1), arguments,
+                shared_bytes=stage.dynamic_bytes,
                 source=source,
                 flops=kernel.work if i == len(kernel.stages) - 1 else 0,
                 bytes=sum(a.bytes for a in arguments),

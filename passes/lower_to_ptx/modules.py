@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hlo import ir
 from hlo.diagnostics import CompileError
+from hlo.gpu.tensor_map import MAP_ALIGNMENT, MAP_BYTES
 from hlo.ir import gpu_objects
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, Stage
 from hlo.passes.hlo_to_gpu.target import GpuTarget
@@ -72,14 +73,7 @@ def lower_to_llvm(
                 continue
             stage = stages.get(ir.attributes.string(op, "sym_name"))
             if stage is not None:
-                op.operation.attributes["nvvm.kernel"] = ir.UnitAttr.get()
-                op.operation.attributes["nvvm.reqntid"] = ir.DenseI32ArrayAttr.get(
-                    [stage.block, 1, 1]
-                )
-                if stage.resident:
-                    op.operation.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(
-                        ir.IntegerType.get_signless(32), stage.resident
-                    )
+                _make_kernel(op.operation, stage)
     text = str(module)
     body = text[text.index("{") + 1 : text.rindex("}")]
     chip = f'#nvvm.target<O = 3, chip = "{target.chip}", features = "{target.features}">'
@@ -87,6 +81,27 @@ def lower_to_llvm(
         "module attributes {gpu.container_module} {\n"
         f"  gpu.module @{name} [{chip}] {{{body}}}\n}}\n"
     )
+
+
+def _make_kernel(function: ir.Operation, stage: Stage) -> None:
+    attributes = function.attributes
+    attributes["nvvm.kernel"] = ir.UnitAttr.get()
+    attributes["nvvm.reqntid"] = ir.DenseI32ArrayAttr.get([stage.block, 1, 1])
+    if stage.resident:
+        word = ir.IntegerType.get_signless(32)
+        attributes["nvvm.minctasm"] = ir.IntegerAttr.get(word, stage.resident)
+    if not stage.maps:
+        return
+    parameters = list(ir.ArrayAttr(attributes["arg_attrs"]))
+    by_value = ir.DictAttr.get(
+        {
+            "llvm.byval": ir.TypeAttr.get(ir.Type.parse(f"!llvm.array<{MAP_BYTES} x i8>")),
+            "llvm.align": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), MAP_ALIGNMENT),
+            "nvvm.grid_constant": ir.UnitAttr.get(),
+        }
+    )
+    parameters[-len(stage.maps) :] = [by_value] * len(stage.maps)
+    attributes["arg_attrs"] = ir.ArrayAttr.get(parameters)
 
 
 def lower_to_ptx(

@@ -1,10 +1,8 @@
 #include "fibers.h"
 
-#include "fiber_switch.h"
-#include "lanes.h"
+#include "fiber_team.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <mutex>
 #include <numeric>
@@ -12,31 +10,9 @@
 
 namespace hlo::emulator {
 
+Team *team = nullptr;
+
 namespace {
-
-constexpr size_t StackBytes = 128 << 10;
-
-struct FiberCopy {
-  char *to;
-  const char *from;
-  uint32_t bytes, copied, group;
-};
-
-/// A thread of the block.
-struct Fiber {
-  enum State : uint8_t { New, Ready, AtOperation, AtBarrier, Done } state = New;
-  StackPosition position;
-  char *stack = nullptr;
-  // What it waits for.
-  const void *site = nullptr;
-  const WarpOperation *operation = nullptr;
-  uint64_t *values = nullptr; // a slot for each operand
-  Mask members = 0;
-  int32_t barrier = 0;
-  uint32_t barrierThreads = 0;
-  std::vector<FiberCopy> copies;
-  uint32_t group = 0; // of the next asynchronous copy
-};
 
 /// Stacks that no fiber uses. Kept from launch to launch: making them takes longer than a small kernel.
 struct Stacks {
@@ -65,95 +41,29 @@ struct Stacks {
 std::mutex oneLaunch; // at a time: what it runs is known to functions that code calls by name
 Stacks stacks;
 
-/// The threads of the block that runs, and who goes on.
-class Team {
-public:
-  Team(const FiberLaunch &launch, const std::vector<WarpOperation> &operations, Memory &memory)
-      : launch(launch), operations(operations), memory(memory), random(launch.schedule) {
-    block.memory = &memory;
-    block.grid = launch.grid;
-    block.size = launch.block;
-    block.threads = static_cast<uint32_t>(launch.block.count());
-    fibers.resize(block.threads);
-    warps = static_cast<int>((block.threads + Lanes - 1) / Lanes);
-    registers.resize(MostFiberOperands * Lanes);
-    lanes.block = &block;
-    lanes.registers = reinterpret_cast<char *>(registers.data());
-    lanes.clocks.resize(warps);
-    for (uint64_t argument : launch.arguments)
-      arguments.push_back(reinterpret_cast<void *>(argument));
-  }
+} // namespace
 
-  ~Team() {
-    for (Fiber &fiber : fibers)
-      if (fiber.stack)
-        stacks.give(fiber.stack);
-  }
-  Team(const Team &) = delete;
-  Team &operator=(const Team &) = delete;
+Team::Team(const FiberLaunch &launch, const std::vector<WarpOperation> &operations, Memory &memory)
+    : launch(launch), operations(operations), memory(memory), random(launch.schedule) {
+  block.memory = &memory;
+  block.grid = launch.grid;
+  block.size = launch.block;
+  block.threads = static_cast<uint32_t>(launch.block.count());
+  fibers.resize(block.threads);
+  warps = static_cast<int>((block.threads + Lanes - 1) / Lanes);
+  registers.resize(MostFiberOperands * Lanes);
+  lanes.block = &block;
+  lanes.registers = reinterpret_cast<char *>(registers.data());
+  lanes.clocks.resize(warps);
+  for (uint64_t argument : launch.arguments)
+    arguments.push_back(reinterpret_cast<void *>(argument));
+}
 
-  uint64_t run();
-
-  /// Whether the launch names these bytes, and may write them if it does.
-  bool mayAccess(uint64_t begin, uint64_t bytes, Access access) {
-    const std::vector<Range> &ranges = memory.ranges();
-    auto holds = [&](const Range &range) {
-      return begin >= range.begin && begin + bytes <= range.end && (access == Access::Read || range.writable);
-    };
-    for (uint32_t known : lately)
-      if (known < ranges.size() && holds(ranges[known]))
-        return true;
-    auto after = std::upper_bound(ranges.begin(), ranges.end(), begin,
-                                  [](uint64_t address, const Range &range) { return address < range.begin; });
-    if (after == ranges.begin() || !holds(*std::prev(after)))
-      return false;
-    lately[oldest++ % lately.size()] = static_cast<uint32_t>(std::prev(after) - ranges.begin());
-    return true;
-  }
-
-  // For the running fiber.
-  [[noreturn]] void fail(const Fault &fault);
-  void wait(Fiber::State state);
-
-  const FiberLaunch &launch;
-  const std::vector<WarpOperation> &operations;
-  Memory &memory;
-  Block block{};
-  std::vector<Fiber> fibers;
-  uint32_t current = 0; // thread
-  std::vector<void *> arguments;
-
-private:
-  static void start();
-  bool backwards() const { return launch.schedule == 1 || launch.schedule == 3; }
-  bool greedy() const { return launch.schedule == 2 || launch.schedule == 3; }
-  bool atRandom() const { return launch.schedule > 3; }
-  void runBlock();
-  bool runLanes(int warp);
-  void enter(uint32_t thread);
-  bool complete(int warp);
-  void perform(int warp, const WarpOperation &operation, Mask active);
-  bool releaseBarrier();
-  [[noreturn]] void deadlock();
-  std::pair<uint32_t, uint32_t> threadsOf(int warp) const {
-    return {warp * Lanes, std::min<uint32_t>(block.threads, (warp + 1) * Lanes)};
-  }
-
-  int warps = 0;
-  StackPosition scheduler;
-  std::mt19937_64 random;
-  std::vector<uint64_t> registers;
-  Warp lanes; // the values of a warp operation, as the interpreter's handlers take them
-  bool failed = false;
-  Fault failure{"", ""};
-  uint64_t entered = 0;
-  std::array<uint32_t, 4> lately{}; // ranges that were accessed
-  uint32_t oldest = 0;
-};
-
-Team *team = nullptr;
-
-Fiber &self() { return team->fibers[team->current]; }
+Team::~Team() {
+  for (Fiber &fiber : fibers)
+    if (fiber.stack)
+      stacks.give(fiber.stack);
+}
 
 void Team::start() {
   reinterpret_cast<void (*)(void **)>(team->launch.entry)(team->arguments.data());
@@ -307,14 +217,18 @@ bool Team::releaseBarrier() {
 void Team::deadlock() {
   for (uint32_t t = 0; t < block.threads; ++t) {
     const Fiber::State state = fibers[t].state;
-    if (state != Fiber::AtOperation && state != Fiber::AtBarrier)
+    if (state != Fiber::AtOperation && state < Fiber::AtBarrier)
       continue;
-    const bool atBarrier = state == Fiber::AtBarrier;
+    if (state == Fiber::Done)
+      continue;
+    const bool atBarrier = state == Fiber::AtBarrier || state == Fiber::AtPhase;
     Warp warp;
     warp.index = static_cast<int>(t / Lanes);
     block.fault(atBarrier ? "barrier" : "collective", warp, static_cast<int>(t % Lanes), 0,
-                atBarrier ? "waits at a barrier that not all threads come to"
-                          : "waits for lanes of its warp that do not come");
+                state == Fiber::AtPhase     ? "waits for a phase of a barrier that does not end"
+                : state == Fiber::AtBarrier ? "waits at a barrier that not all threads come to"
+                : state == Fiber::AtProduct ? "waits for threads of its warpgroup that begin no such product"
+                                            : "waits for lanes of its warp that do not come");
   }
   throw Fault("barrier", "no thread can go on");
 }
@@ -327,6 +241,7 @@ void Team::runBlock() {
     fiber.copies.clear();
     fiber.group = 0;
   }
+  phases.clear();
   std::vector<int> order(warps);
   std::iota(order.begin(), order.end(), 0);
   if (backwards())
@@ -344,8 +259,14 @@ void Team::runBlock() {
       } while (more && greedy());
     }
     progress |= releaseBarrier();
-    if (std::all_of(fibers.begin(), fibers.end(), [](const Fiber &f) { return f.state == Fiber::Done; }))
+    progress |= releasePhases();
+    progress |= multiplyWarpgroups();
+    if (std::all_of(fibers.begin(), fibers.end(), [](const Fiber &f) { return f.state == Fiber::Done; })) {
+      for (const auto &[address, barrier] : phases)
+        if (!barrier.tiles.empty())
+          throw Fault("async", "the kernel ends before a copy that nobody has waited for");
       return;
+    }
     if (!progress)
       deadlock();
   }
@@ -366,6 +287,8 @@ uint64_t Team::run() {
   }
   return entered;
 }
+
+namespace {
 
 // -- what the code calls
 // ------------------------------------------------------------------------------------------------
@@ -434,9 +357,11 @@ void warpOperation(int32_t number, uint64_t *values) {
   team->fail(fault);
 }
 
+} // namespace
+
 /// Checks an access as the interpreter does; `alignment` is what the code takes for granted. LLVM widens loads: only
 /// where one begins counts.
-void check(const char *address, uint64_t bytes, uint64_t alignment, Access access) {
+void checkAccess(const char *address, uint64_t bytes, uint64_t alignment, Access access) {
   const uint64_t at = reinterpret_cast<uint64_t>(address);
   const uint64_t checked = access == Access::Read ? 1 : bytes;
   if ((at & (alignment - 1)) == 0 && team->mayAccess(at, checked, access))
@@ -447,12 +372,14 @@ void check(const char *address, uint64_t bytes, uint64_t alignment, Access acces
   refuse(at, static_cast<uint32_t>(checked), alignment, access);
 }
 
+namespace {
+
 void checkRead(const char *address, uint64_t bytes, uint64_t alignment) {
-  check(address, bytes, alignment, Access::Read);
+  checkAccess(address, bytes, alignment, Access::Read);
 }
 
 void checkWrite(const char *address, uint64_t bytes, uint64_t alignment) {
-  check(address, bytes, alignment, Access::Write);
+  checkAccess(address, bytes, alignment, Access::Write);
 }
 
 void copyAsync(char *to, const char *from, uint32_t bytes, uint32_t copied) {
@@ -499,17 +426,21 @@ uint64_t launchFibers(const FiberLaunch &launch, const std::vector<WarpOperation
 }
 
 const std::vector<std::pair<const char *, void *>> &fiberSymbols() {
-  static const std::vector<std::pair<const char *, void *>> symbols = {
-      {"hlo_gpu_special", reinterpret_cast<void *>(special)},
-      {"hlo_gpu_barrier", reinterpret_cast<void *>(barrier)},
-      {"hlo_gpu_warp_operation", reinterpret_cast<void *>(warpOperation)},
-      {"hlo_gpu_read", reinterpret_cast<void *>(checkRead)},
-      {"hlo_gpu_write", reinterpret_cast<void *>(checkWrite)},
-      {"hlo_gpu_copy_async", reinterpret_cast<void *>(copyAsync)},
-      {"hlo_gpu_copy_commit", reinterpret_cast<void *>(commitCopies)},
-      {"hlo_gpu_copy_wait", reinterpret_cast<void *>(waitForCopies)},
-      {"hlo_gpu_trap", reinterpret_cast<void *>(trap)},
-  };
+  static const std::vector<std::pair<const char *, void *>> symbols = [] {
+    std::vector<std::pair<const char *, void *>> made = {
+        {"hlo_gpu_special", reinterpret_cast<void *>(special)},
+        {"hlo_gpu_barrier", reinterpret_cast<void *>(barrier)},
+        {"hlo_gpu_warp_operation", reinterpret_cast<void *>(warpOperation)},
+        {"hlo_gpu_read", reinterpret_cast<void *>(checkRead)},
+        {"hlo_gpu_write", reinterpret_cast<void *>(checkWrite)},
+        {"hlo_gpu_copy_async", reinterpret_cast<void *>(copyAsync)},
+        {"hlo_gpu_copy_commit", reinterpret_cast<void *>(commitCopies)},
+        {"hlo_gpu_copy_wait", reinterpret_cast<void *>(waitForCopies)},
+        {"hlo_gpu_trap", reinterpret_cast<void *>(trap)},
+    };
+    addPhaseSymbols(made);
+    return made;
+  }();
   return symbols;
 }
 

@@ -33,6 +33,8 @@ const HandlerTable &handlers() {
     addCollectives(made);
     addMatrices(made);
     addAsynchronous(made);
+    addPhases(made);
+    addWarpgroups(made);
     return made;
   }();
   return table;

@@ -20,7 +20,20 @@ std::string count(uint32_t number, const char *what) {
 } // namespace
 
 Actor Warp::actor(int lane, int32_t line) const {
-  return {block->serial, clocks[index], static_cast<uint16_t>(index), static_cast<uint16_t>(lane), line, clocks.data()};
+  return {block->serial, clocks[index], static_cast<uint16_t>(index), static_cast<uint16_t>(lane), line,
+          clocks.data(), fences.data()};
+}
+
+Actor Warp::asyncActor(int lane, int32_t line) const {
+  Actor made = actor(lane, line);
+  made.isAsync = true;
+  return made;
+}
+
+void join(std::vector<uint32_t> &into, const std::vector<uint32_t> &from) {
+  into.resize(std::max(into.size(), from.size()));
+  for (size_t w = 0; w < from.size(); ++w)
+    into[w] = std::max(into[w], from[w]);
 }
 
 std::array<uint32_t, 3> Block::thread(int warp, int lane) const {
@@ -111,10 +124,8 @@ void Block::arrive(Warp &warp, const Instruction &instruction, Mask active, bool
   // A warp counts as a whole where the block is no multiple of it.
   const uint32_t last = threads % Lanes && warp.index == static_cast<int>(warps.size()) - 1 && asked ? Lanes : 0;
   barrier.arrived += last ? last : static_cast<uint32_t>(__builtin_popcount(active));
-  if (barrier.clocks.empty())
-    barrier.clocks.assign(warps.size(), 0);
-  for (size_t w = 0; w < warps.size(); ++w)
-    barrier.clocks[w] = std::max(barrier.clocks[w], warp.clocks[w]);
+  join(barrier.clocks, warp.clocks);
+  join(barrier.fences, warp.fences);
   if (wait)
     barrier.warps.push_back(warp.index);
   else
@@ -130,8 +141,8 @@ void Block::arrive(Warp &warp, const Instruction &instruction, Mask active, bool
     return;
   for (int w : barrier.warps) {
     Warp &other = warps[w];
-    for (size_t v = 0; v < warps.size(); ++v)
-      other.clocks[v] = std::max(other.clocks[v], barrier.clocks[v]);
+    join(other.clocks, barrier.clocks);
+    join(other.fences, barrier.fences);
     ++other.clocks[w];
     for (Split &split : other.parked)
       if (split.state == Split::AtBarrier && split.barrier == id) {
@@ -142,10 +153,51 @@ void Block::arrive(Warp &warp, const Instruction &instruction, Mask active, bool
   barriers.erase(id);
 }
 
+/// Lanes for which a phase of a barrier is over go on, the others wait.
+void Block::await(Warp &warp, const Instruction &instruction, Mask active) {
+  const Mask ready = phasesOver(warp, instruction, active), rest = warp.mask & ~active;
+  if (ready) {
+    acquirePhases(warp, instruction, ready);
+    warp.setPredicate(instruction.operands[0], AllLanes, ready);
+  }
+  if (active & ~ready)
+    warp.parked.push_back({warp.pc, active & ~ready, Split::AtPhase, 0});
+  warp.mask = ready | rest;
+  if (warp.mask)
+    ++warp.pc;
+}
+
+/// Makes lanes ready whose phase is over by now; whether there were any.
+bool Block::wake(Warp &warp) {
+  bool any = false;
+  for (Split &split : warp.parked)
+    if (split.state == Split::AtPhase && phasesOver(warp, program->code[split.pc], split.mask)) {
+      split.state = Split::Ready;
+      any = true;
+    }
+  return any;
+}
+
+/// Throws Fault if the block leaves what nobody has waited for.
+void Block::checkEnd() const {
+  for (const auto &[address, barrier] : phaseBarriers)
+    if (!barrier.copies.empty())
+      fault("async", warps[barrier.copies[0].warp], 0, barrier.copies[0].line,
+            "begins a bulk copy that nobody has waited for");
+  for (const Warp &warp : warps) {
+    if (!warp.products.empty())
+      fault("async", warp, 0, warp.products[0].line, "begins a product that it has not waited for");
+    const auto group = begun.find(warp.index / 4);
+    if (group != begun.end() && warp.productsBegun != group->second.size())
+      fault("collective", warp, 0, group->second[warp.productsBegun].line,
+            "does not begin a product that other warps of its warpgroup do");
+  }
+}
+
 Block::Stop Block::run(Warp &warp, int64_t quantum) {
   const Instruction *code = program->code.data();
   while (true) {
-    if (!warp.mask && !select(warp))
+    if (!warp.mask && !select(warp) && !(wake(warp) && select(warp)))
       return warp.finished() ? Stop::Finished : Stop::Blocked;
     if (quantum-- <= 0)
       return Stop::Interrupted;
@@ -239,6 +291,9 @@ Block::Stop Block::run(Warp &warp, int64_t quantum) {
         ++lane;
       fault("trap", warp, lane, instruction.line, "reaches a trap");
     }
+    case Control::Await:
+      await(warp, instruction, active);
+      break;
     case Control::Collective:
       if (!complete(warp, instruction, active)) {
         warp.parked.push_back({warp.pc, warp.mask, Split::AtCollective, 0});
@@ -272,7 +327,7 @@ void Block::deadlock() const {
   for (const Warp &warp : warps)
     exited -= static_cast<uint32_t>(__builtin_popcount(warp.live));
   // Lanes of a warp that wait for others of it explain more than warps that wait for warps.
-  for (Split::State state : {Split::AtCollective, Split::AtBarrier})
+  for (Split::State state : {Split::AtCollective, Split::AtPhase, Split::AtBarrier})
     for (const Warp &warp : warps)
       for (const Split &split : warp.parked) {
         if (split.state != state)
@@ -284,6 +339,9 @@ void Block::deadlock() const {
           fault(instruction.control == Control::Collective ? "collective" : "barrier", warp, lane, instruction.line,
                 "only " + count(here, "thread") + " of warp " + std::to_string(warp.index) +
                     " came here, the others of the warp exited or wait elsewhere");
+        if (state == Split::AtPhase)
+          fault("barrier", warp, lane, instruction.line,
+                "deadlock: waits for a phase of a barrier that does not end, the others wait elsewhere or exited");
         const BarrierState &barrier = barriers.at(split.barrier);
         fault("barrier", warp, lane, instruction.line,
               "deadlock: " + count(barrier.arrived, "thread") + " of " + std::to_string(barrier.expected) +
@@ -324,6 +382,7 @@ void Block::runToEnd(uint64_t limit) {
     if (!moved)
       deadlock();
   }
+  checkEnd();
 }
 
 namespace {
@@ -427,6 +486,8 @@ Statistics launch(const Program &program, Memory &memory, Dimensions grid, Dimen
                       static_cast<uint32_t>(linear / grid.x / grid.y)};
     block.serial = memory.beginBlock();
     block.barriers.clear();
+    block.phaseBarriers.clear();
+    block.begun.clear();
     for (int w = 0; w < warps; ++w) {
       Warp &warp = block.warps[w];
       warp.block = &block;
@@ -440,6 +501,10 @@ Statistics launch(const Program &program, Memory &memory, Dimensions grid, Dimen
       warp.constants = program.constants.data();
       warp.clocks.assign(warps, 0);
       warp.clocks[w] = 1;
+      warp.fences.assign(warps, 0);
+      warp.products.clear();
+      warp.productGroup = warp.productsBegun = 0;
+      warp.productsFenced = false;
       warp.copies.clear();
       warp.group.fill(0);
       warp.local.assign(static_cast<size_t>(program.localBytes) * Lanes, static_cast<char>(0xA5));

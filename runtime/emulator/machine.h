@@ -9,6 +9,8 @@
 #pragma once
 
 #include "memory.h"
+#include "tensor_map.h"
+#include "warpgroup.h"
 
 #include <array>
 #include <cstdint>
@@ -40,6 +42,7 @@ enum class Control : uint8_t {
   Barrier,     // operand 0 is the barrier, operand 1 the number of threads (0: all of the block)
   Arrive,      // the same, without waiting
   Trap,
+  Await, // until the phase of a barrier in memory is over, by its handler, which gives the lanes for which it is
 };
 
 /// Where a value lives: registers of a warp hold 32 lanes side by side, `width` bytes each; a predicate is a mask.
@@ -174,8 +177,51 @@ struct AsyncCopy {
 struct Split {
   int32_t pc;
   Mask mask;
-  enum State : uint8_t { Ready, AtCollective, AtBarrier } state;
+  enum State : uint8_t { Ready, AtCollective, AtBarrier, AtPhase } state;
   int32_t barrier;
+};
+
+/// A copy of a tile that has begun: it takes effect when somebody waits for the barrier that counts its bytes.
+struct BulkCopy {
+  TensorMap map;
+  std::array<int32_t, MostDimensions> coordinates;
+  uint32_t destination; // shared address
+  int warp;             // that began it, and when
+  uint32_t clock;
+  int32_t line;
+};
+
+/// A barrier in shared memory (mbarrier).
+struct PhaseBarrier {
+  uint32_t expected = 0; // arrivals of a phase
+  int64_t pending = 0;   // that have yet to come
+  int64_t bytes = 0;     // of copies that have yet to come
+  uint32_t phase = 0;    // how many are over
+  int32_t line = 0;
+  int maker = 0; // the warp that made it, and how many fences it had had
+  uint32_t makerFences = 0;
+  std::vector<uint32_t> clocks, fences; // of all who have arrived
+  std::vector<uint32_t> doneClocks, doneFences;
+  std::vector<BulkCopy> copies;
+};
+
+/// A product of a warpgroup that a warp has begun: its sums are tokens in registers until it is waited for.
+struct WarpgroupProduct {
+  WarpgroupMultiply how;
+  uint64_t left, right; // descriptors
+  bool accumulate;
+  uint32_t serial, group;
+  int32_t line;
+  std::vector<uint32_t> sums; // registers x lanes: tokens or numbers
+};
+
+/// What a warpgroup's warps begin, each in this order.
+struct BegunProduct {
+  int32_t line;
+  uint64_t left, right;
+  bool operator==(const BegunProduct &other) const {
+    return line == other.line && left == other.left && right == other.right;
+  }
 };
 
 struct Block;
@@ -194,6 +240,11 @@ struct Warp {
   std::vector<AsyncCopy> copies;
   std::array<uint32_t, Lanes> group{}; // cp.async groups committed so far
   std::vector<char> local;             // a lane's memory after the other
+  std::vector<uint32_t> fences;        // to the asynchronous proxy, of each warp, that come before what this one does
+  std::vector<WarpgroupProduct> products;
+  uint32_t productGroup = 0; // of the next product
+  uint32_t productsBegun = 0;
+  bool productsFenced = false; // by wgmma.fence, since the last group
 
   template <typename T> T *lanes(const Operand &operand) { return reinterpret_cast<T *>(registers + operand.offset); }
   template <typename T> const T *values(const Operand &operand) const {
@@ -205,6 +256,7 @@ struct Warp {
     *stored = (*stored & ~active) | (value & active);
   }
   Actor actor(int lane, int32_t line) const;
+  Actor asyncActor(int lane, int32_t line) const;
   bool finished() const { return live == 0; }
 };
 
@@ -212,7 +264,7 @@ struct BarrierState {
   uint32_t arrived = 0;
   uint32_t expected = 0;
   int32_t line = 0;
-  std::vector<uint32_t> clocks;
+  std::vector<uint32_t> clocks, fences;
   std::vector<int> warps; // that have arrived
 };
 
@@ -227,6 +279,8 @@ struct Block {
   uint32_t serial;
   std::vector<Warp> warps;
   std::map<int32_t, BarrierState> barriers;
+  std::map<uint32_t, PhaseBarrier> phaseBarriers; // by address
+  std::map<int, std::vector<BegunProduct>> begun; // by warpgroup
   uint64_t executed = 0;
   std::mt19937_64 random;
 
@@ -242,8 +296,20 @@ private:
   void meet(Warp &warp);
   bool complete(Warp &warp, const Instruction &instruction, Mask active);
   void arrive(Warp &warp, const Instruction &instruction, Mask active, bool wait);
+  void await(Warp &warp, const Instruction &instruction, Mask active);
+  bool wake(Warp &warp);
+  void checkEnd() const;
   [[noreturn]] void deadlock() const;
 };
+
+/// The lanes whose phase (operands: result, barrier, parity) is over; copies that it waits for take effect.
+Mask phasesOver(Warp &warp, const Instruction &instruction, Mask active);
+/// What such lanes may know from then on.
+void acquirePhases(Warp &warp, const Instruction &instruction, Mask ready);
+/// Whether a word is a sum that a product is still adding to.
+bool isPendingSum(const Warp &warp, uint32_t word);
+/// Takes the greater of each pair.
+void join(std::vector<uint32_t> &into, const std::vector<uint32_t> &from);
 
 struct Statistics {
   uint64_t instructions = 0; // of warps
@@ -266,5 +332,7 @@ void addAtomics(HandlerTable &table);
 void addCollectives(HandlerTable &table);
 void addMatrices(HandlerTable &table);
 void addAsynchronous(HandlerTable &table);
+void addPhases(HandlerTable &table);
+void addWarpgroups(HandlerTable &table);
 
 } // namespace hlo::emulator

@@ -64,6 +64,11 @@ void Shadow::note(size_t offset, uint32_t bytes, Access access, const Actor &act
                                std::to_string(cell.writeLine) + ") is still writing: nobody has waited for it");
     if (mustBeWritten && access != Access::Write && cell.writeBlock != actor.block)
       throw Fault("uninitialized", std::string(verb(access)) + " shared memory that no thread has written");
+    if (actor.isAsync && cell.writeBlock == actor.block && !cell.writeAsync &&
+        actor.fences[cell.writer / 32] <= cell.writeFences)
+      throw Fault("proxy", std::string(verb(access)) + " asynchronously bytes that " + threadName(cell.writer) +
+                               " has written at line " + std::to_string(cell.writeLine) +
+                               ", with no fence.proxy.async after it");
     const bool written = cell.writeBlock >= first;
     const bool bothAtomic = access == Access::Atomic && cell.writeAtomic;
     if (written && !bothAtomic && !(access == Access::Write && same)) {
@@ -125,6 +130,8 @@ void Shadow::note(size_t offset, uint32_t bytes, Access access, const Actor &act
     cell.writer = thread;
     cell.writeLine = actor.line;
     cell.writeAtomic = access == Access::Atomic;
+    cell.writeAsync = actor.isAsync;
+    cell.writeFences = actor.fences ? actor.fences[actor.warp] : 0;
     cell.pending = 0;
   }
 }

@@ -16,7 +16,7 @@ namespace hlo::emulator {
 /// What a kernel did wrong, and where.
 struct Fault : std::runtime_error {
   Fault(std::string kind, const std::string &message) : std::runtime_error(message), kind(std::move(kind)) {}
-  std::string kind; // bounds, alignment, race, uninitialized, barrier, collective, async, limit, trap
+  std::string kind; // bounds, alignment, race, uninitialized, barrier, collective, async, proxy, limit, trap
   int32_t line = 0; // of the PTX text
   std::array<uint32_t, 3> block{}, thread{};
 };
@@ -24,6 +24,7 @@ struct Fault : std::runtime_error {
 /// Generic addresses of memory that is not global; device pointers are addresses of the host, below these.
 constexpr uint64_t SharedWindow = 1ull << 60;
 constexpr uint64_t LocalWindow = 1ull << 61;
+constexpr uint64_t ParameterWindow = 1ull << 62;
 constexpr uint64_t WindowBytes = 1ull << 32;
 /// Shared addresses start here, so that a null pointer is out of bounds.
 constexpr uint32_t SharedBase = 1024;
@@ -34,7 +35,9 @@ struct Actor {
   uint32_t clock;
   uint16_t warp, lane;
   int32_t line;
-  const uint32_t *clocks; // the latest moment of each warp of the block that is over for this one
+  const uint32_t *clocks;           // the latest moment of each warp of the block that is over for this one
+  const uint32_t *fences = nullptr; // how many fences of each warp, to the asynchronous proxy, come before
+  bool isAsync = false;             // a bulk copy, or a product by a warpgroup
 };
 
 enum class Access : uint8_t { Read, Write, Atomic };
@@ -44,7 +47,9 @@ struct Cell {
   uint32_t writeBlock = 0, writeClock = 0;
   uint32_t readBlock = 0, readClock = 0; // or the index of a read set
   int32_t writeLine = 0, readLine = 0;
+  uint32_t writeFences = 0;        // that the writer's warp had had
   uint16_t writer = 0, reader = 0; // warp * 32 + lane
+  uint8_t writeAsync = 0;
   uint8_t writeAtomic = 0;
   uint8_t pending = 0;   // an asynchronous copy into it has not been waited for
   uint8_t manyLanes = 0; // of one warp have read it

@@ -12,6 +12,8 @@ char *access(Warp &warp, uint32_t space, uint64_t address, uint32_t bytes, Acces
       return access(warp, Local, address - LocalWindow, bytes, kind, actor, written);
     if (address >= SharedWindow && address < SharedWindow + WindowBytes)
       return memory.shared(address - SharedWindow, bytes, kind, actor, written);
+    if (address >= ParameterWindow && address < ParameterWindow + WindowBytes)
+      return access(warp, Parameter, address - ParameterWindow, bytes, kind, actor, written);
     return memory.global(address, bytes, kind, actor, written);
   }
   if (space == Global)
@@ -97,6 +99,10 @@ void store(Warp &warp, const Instruction &i, Mask active) {
     loadRaw(warp, i.operands[k + 1], value[k]);
   Actor actor = warp.actor(0, i.line);
   located(warp, i, active, [&](int lane) {
+    if (!warp.products.empty())
+      for (int k = 0; k < count; ++k)
+        if (isPendingSum(warp, static_cast<uint32_t>(value[k][lane])))
+          throw Fault("async", "stores a sum of a product that it has not waited for");
     char data[64];
     for (int k = 0; k < count; ++k)
       writeElement(data + k * size, size, value[k][lane]);

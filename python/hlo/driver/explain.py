@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from hlo.driver.byte_text import byte_text
@@ -13,6 +13,7 @@ from hlo.driver.program_analysis import AnalysedProgram
 from hlo.driver.source_lines import at_source, source_line
 from hlo.passes.cost.kernel_cost import floor_bytes
 from hlo.passes.fusion.launches import launch_edges, name_of
+from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
 from hlo.passes.layouts.choose import LayoutDecision
 
 
@@ -60,6 +61,14 @@ class LaunchReport:
 
 
 @dataclass(frozen=True)
+class KernelChoice:
+    """Why a kernel for a GPU is the one it is, where there were several."""
+
+    kernel: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Traffic:
     """Bytes to and from memory in one run.
 
@@ -90,6 +99,7 @@ class FusionReport:
     traffic: Traffic
     layouts: tuple[LayoutDecision, ...] = ()
     launches: tuple[LaunchReport, ...] = ()
+    choices: tuple[KernelChoice, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data; docs/fusion.md has the schema."""
@@ -126,6 +136,7 @@ class FusionReport:
                 for layout in self.layouts
             ],
             "launches": [launch.to_dict() for launch in self.launches],
+            "choices": [asdict(choice) for choice in self.choices],
         }
 
     def to_json(self) -> str:
@@ -135,6 +146,7 @@ class FusionReport:
     def as_text(self) -> str:
         """The report for people: layouts, edges, launches, kernels, traffic."""
         decisions = f"{self._layouts_text()}{self._edges_text()}{self._launches_text()}"
+        decisions += "".join(f"kernel {c.kernel}: {c.reason}\n" for c in self.choices)
         return f"{decisions}{self.cost.as_text()}{self._traffic_text()}"
 
     def __str__(self) -> str:
@@ -223,5 +235,10 @@ def explain(program: AnalysedProgram) -> FusionReport:
                 edge.reason,
             )
             for edge in launch_edges(program.fused_entry)
+        ),
+        choices=tuple(
+            KernelChoice(name, kernel.reason)
+            for name, kernel in program.host.kernels.items()
+            if isinstance(kernel, GpuKernel) and kernel.reason
         ),
     )

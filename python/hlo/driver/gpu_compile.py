@@ -67,15 +67,17 @@ class GpuCompiled(InspectedProgram):
         self, source: ProgramSource, plan: LaunchPlan, statistics: ProgramStatistics,
         options: Options, made: MadeProgram | None, target: GpuTarget,
     ) -> None:  # fmt: skip
-        super().__init__(source, statistics, options, made)
         self.target = target
+        super().__init__(source, statistics, options, made)
         self._runner = PlanRunner(
             plan, emulate=options.emulate, emulator=options.emulator, schedule=options.schedule
         )
 
     def _emit(self, region: Region) -> Kernel:
         options = self._options
-        return emit_gpu_kernel(region, deterministic=options.deterministic, tf32=options.tf32)
+        return emit_gpu_kernel(
+            region, deterministic=options.deterministic, tf32=options.tf32, target=self.target
+        )
 
     def _kernels_text(self) -> str:
         return kernels_text(self.kernels)
@@ -200,7 +202,9 @@ def _made(
     source: ProgramSource, chip: GpuTarget, chosen: Options, watch: Stopwatch
 ) -> tuple[StoredProgram, MadeProgram]:
     """The launch plan as the only object of a stored program, its constants apart."""
-    emit = partial(emit_gpu_kernel, deterministic=chosen.deterministic, tf32=chosen.tf32)
+    emit = partial(
+        emit_gpu_kernel, deterministic=chosen.deterministic, tf32=chosen.tf32, target=chip
+    )
     made = make_program(source.module, chosen, watch, emit, composites=False)
     with watch.stage("ptx"):
         kernels = cast(Mapping[str, GpuKernel], made.host.kernels)

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from hlo.gpu.plan import Dimensions, KernelModule
+from hlo.gpu.tensor_map import TensorMap
 
 Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 """One-dimensional, contiguous."""
@@ -68,4 +69,5 @@ class Device(Protocol[Loaded]):
         block: Dimensions,
         shared_bytes: int,
         arguments: Sequence[DeviceBuffer],
+        tensor_maps: Sequence[TensorMap] = (),
     ) -> None: ...

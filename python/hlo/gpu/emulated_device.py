@@ -13,7 +13,6 @@ bits of approximate instructions, which it computes accurately.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -27,6 +26,7 @@ from hlo.gpu.plan import Dimensions, KernelModule
 from hlo.gpu.ptx.decode import DecodedKernel, decode
 from hlo.gpu.ptx.parser import parse
 from hlo.gpu.ptx.syntax import Module
+from hlo.gpu.tensor_map import MAP_BYTES, TensorMap
 from hlo_native import _emulator
 
 MAX_THREADS = 1024
@@ -116,20 +116,29 @@ class EmulatedDevice(HostMemory):
     def launch(
         self, module: EmulatedModule, kernel: str, grid: Dimensions, block: Dimensions,
         shared_bytes: int, arguments: Sequence[DeviceBuffer],
+        tensor_maps: Sequence[TensorMap] = (),
     ) -> None:  # fmt: skip
-        """Runs a kernel whose parameters are one pointer for each buffer; it may touch only those.
+        """Runs a kernel whose parameters are one pointer for each buffer, and tensor maps of them.
+
+        It may touch only those buffers.
 
         Raises:
             EmulationError: it does what no kernel may.
             CompileError: it cannot be launched like this, or has an unknown instruction.
         """
         decoded = module.kernel(kernel)
-        if len(arguments) != len(decoded.parameters):
+        given = [8] * len(arguments) + [MAP_BYTES] * len(tensor_maps)
+        taken = [size for _, size in decoded.parameters]
+        if given != taken:
             raise CompileError(
-                f"kernel {kernel!r} takes {len(decoded.parameters)} buffers, "
-                f"{len(arguments)} were given"
+                f"kernel {kernel!r} takes {taken.count(8)} buffers and {taken.count(MAP_BYTES)} "
+                f"tensor maps, {len(arguments)} and {len(tensor_maps)} were given"
             )
-        parameters = struct.pack(f"<{len(arguments)}Q", *(b.address for b in arguments))
+        values = [b.address.to_bytes(8, "little") for b in arguments]
+        values += [m.packed(arguments[m.argument].address) for m in tensor_maps]
+        parameters = b""
+        for (offset, _), value in zip(decoded.parameters, values, strict=True):
+            parameters = parameters.ljust(offset, b"\0") + value
         ranges = [(b.address, b.bytes, b.is_writable) for b in arguments]
         ranges += [(address, module.parsed.variables[name].bytes, True)
                    for name, address in module.addresses.items()]  # fmt: skip

@@ -17,6 +17,8 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from hlo.diagnostics import CompileError
 from hlo.executable import runtime
 from hlo.gpu.bitcode.host_code import DYNAMIC_SHARED_BYTES, HostCode, host_code
@@ -24,6 +26,7 @@ from hlo.gpu.device import DeviceBuffer
 from hlo.gpu.emulated_device import EmulationError, check_launch
 from hlo.gpu.host_memory import HostMemory
 from hlo.gpu.plan import Dimensions, KernelModule
+from hlo.gpu.tensor_map import TensorMap
 from hlo_native import _emulator
 
 
@@ -75,8 +78,11 @@ class FiberDevice(HostMemory):
     def launch(
         self, module: FiberModule, kernel: str, grid: Dimensions, block: Dimensions,
         shared_bytes: int, arguments: Sequence[DeviceBuffer],
+        tensor_maps: Sequence[TensorMap] = (),
     ) -> None:  # fmt: skip
-        """Runs a kernel whose parameters are one pointer for each buffer; it may touch only those.
+        """Runs a kernel whose parameters are one pointer for each buffer, and tensor maps of them.
+
+        It may touch only those buffers.
 
         Raises:
             EmulationError: it does what no kernel may.
@@ -90,12 +96,19 @@ class FiberDevice(HostMemory):
         ranges = [(b.address, b.bytes, b.is_writable) for b in arguments]
         ranges += [(address, size, True) for address, size in shared]
         ranges += [(module.addresses[n], size, True) for n, size in module.code.globals.items()]
+        maps = [
+            np.frombuffer(m.packed(arguments[m.argument].address), np.uint8) for m in tensor_maps
+        ]
         try:
             self.entered += _emulator.launch_fibers(
                 entry=module.addresses[f"{kernel}__entry"],
                 operations=[operation.row() for operation in module.code.operations],
                 memory=self._memory, grid=grid, block=block,
-                arguments=[b.address for b in arguments], shared=shared, ranges=ranges,
+                arguments=[
+                    *(b.address for b in arguments),
+                    *(made.ctypes.data for made in maps),
+                ],
+                shared=shared, ranges=ranges,
                 schedule=self.schedule,
             )  # fmt: skip
         except _emulator.Fault as fault:

@@ -6,9 +6,10 @@ memory, so a plan depends neither on a device nor on a process; `hlo.gpu.plan_js
 `hlo.gpu.plan_text` prints it for people.
 
 The kernel ABI: a kernel `NAME` of a module is a `.entry NAME` whose parameters are one 64-bit
-device pointer for each buffer, in the order of `Launch.arguments`, and nothing else. A pointer is
-aligned to `ALIGNMENT` bytes if its slice's offset is; arguments, results, constants and slices of
-the arena of at least that size are, smaller ones to the least power of two not below their size.
+device pointer for each buffer, in the order of `Launch.arguments`, then 128 bytes for each of
+`Kernel.tensor_maps`, made for the address of its buffer, and nothing else. A pointer is aligned to
+`ALIGNMENT` bytes if its slice's offset is; arguments, results, constants and slices of the arena of
+at least that size are, smaller ones to the least power of two not below their size.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from hlo.gpu.tensor_map import TensorMap
 
 ALIGNMENT = 64  # bytes, of every allocation that a plan's slices start in
 
@@ -159,9 +162,11 @@ class Kernel:
 
     Attributes:
         module: the `KernelModule` that holds it.
+        parameters: how many buffers it takes.
         written: positions of the parameters whose memory it writes (it may read them as well).
         static_shared_bytes: shared memory that its code declares.
         block: the only block size it may be launched with (`.reqntid`), None if any.
+        tensor_maps: how its bulk copies see its buffers.
     """
 
     name: str
@@ -170,6 +175,7 @@ class Kernel:
     written: tuple[int, ...]
     static_shared_bytes: int = 0
     block: Dimensions | None = None
+    tensor_maps: tuple[TensorMap, ...] = ()
 
 
 @dataclass(frozen=True)

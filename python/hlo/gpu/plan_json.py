@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from hlo.diagnostics import CompileError
@@ -24,8 +25,9 @@ from hlo.gpu.plan import (
     TensorType,
     VendorCall,
 )
+from hlo.gpu.tensor_map import TensorMap
 
-VERSION = 1
+VERSION = 2
 
 
 def to_json(plan: LaunchPlan) -> str:
@@ -61,7 +63,7 @@ def _plan(plan: LaunchPlan) -> dict[str, Any]:
             {
                 "name": k.name, "module": k.module, "parameters": k.parameters,
                 "written": k.written, "static_shared_bytes": k.static_shared_bytes,
-                "block": k.block,
+                "block": k.block, "tensor_maps": list(map(asdict, k.tensor_maps)),
             }
             for k in plan.kernels.values()
         ],
@@ -84,6 +86,7 @@ def _read_plan(data: dict[str, Any]) -> LaunchPlan:
         Kernel(
             k["name"], k["module"], k["parameters"], tuple(k["written"]),
             k["static_shared_bytes"], None if k["block"] is None else _three(k["block"]),
+            tuple(map(_read_map, k["tensor_maps"])),
         )
         for k in data["kernels"]
     ]  # fmt: skip
@@ -127,6 +130,13 @@ def _read_type(data: Sequence[Any]) -> TensorType:
 def _three(data: Sequence[int]) -> tuple[int, int, int]:
     x, y, z = data
     return x, y, z
+
+
+def _read_map(data: dict[str, Any]) -> TensorMap:
+    return TensorMap(
+        data["argument"], data["element"], tuple(data["sizes"]), tuple(data["strides"]),
+        tuple(data["box"]),
+    )  # fmt: skip
 
 
 def _slice(slice_: BufferSlice) -> list[Any]:

@@ -16,6 +16,7 @@ from hlo.gpu.plan import (
     Step,
     TensorType,
 )
+from hlo.gpu.tensor_map import SWIZZLE_BYTES, TensorMap
 
 
 def plan_text(plan: LaunchPlan) -> str:
@@ -34,6 +35,7 @@ def plan_text(plan: LaunchPlan) -> str:
             f"{', '.join(map(str, kernel.written)) or 'none'}"
             + (f", {shared} bytes shared" if shared else "")
         )
+        lines += [_map(tensor_map) for tensor_map in kernel.tensor_maps]
     lines += _steps(plan.steps, "")
     return "\n".join(lines) + "\n"
 
@@ -86,6 +88,14 @@ def _step(step: Step, indent: str) -> list[str]:
     if step.fallback:
         lines += [f"{indent}or", *_steps(step.fallback, deeper), f"{indent}end"]
     return lines
+
+
+def _map(tensor_map: TensorMap) -> str:
+    sizes, box = (" x ".join(map(str, values)) for values in (tensor_map.sizes, tensor_map.box))
+    return (
+        f"  tensor map of buffer {tensor_map.argument}: {tensor_map.element} {sizes}, strides "
+        f"{' '.join(map(str, tensor_map.strides))}, tiles {box}, swizzle {SWIZZLE_BYTES}"
+    )
 
 
 def _why(reason: str) -> str:

@@ -202,7 +202,7 @@ class PlanRun(Generic[Loaded]):
         ]
         self._device.launch(
             self._modules[kernel.module], step.kernel, step.grid, step.block, step.shared_bytes,
-            buffers,
+            buffers, kernel.tensor_maps,
         )  # fmt: skip
 
     def integer(self, place: BufferSlice) -> int:

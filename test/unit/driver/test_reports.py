@@ -141,7 +141,9 @@ def test_the_json_schemas_are_stable() -> None:
         "result",
     ]
     fusion = json.loads(compiled.explain().to_json())
-    assert list(fusion) == ["version", "edges", "kernels", "traffic", "layouts", "launches"]
+    assert list(fusion) == [
+        "version", "edges", "kernels", "traffic", "layouts", "launches", "choices"
+    ]  # fmt: skip
     assert list(fusion["edges"][0]) == [
         "producer", "producer_source", "consumer", "consumer_source", "fused", "reason",
     ]  # fmt: skip

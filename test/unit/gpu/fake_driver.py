@@ -14,7 +14,7 @@ from hlo.gpu.emulated_device import EmulatedDevice, EmulatedModule
 SOURCE = Path(__file__).parent / "fake_cuda" / "fake_cuda.c"
 _Callback = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint),
-    ctypes.POINTER(ctypes.c_uint), ctypes.c_uint, ctypes.POINTER(ctypes.c_uint64), ctypes.c_int,
+    ctypes.POINTER(ctypes.c_uint), ctypes.c_uint, ctypes.c_void_p, ctypes.c_int,
 )  # fmt: skip
 
 
@@ -66,7 +66,12 @@ class FakeDriver:
         self.c.cuCtxSynchronize()
         return self.c.fake_live_allocations()
 
+    def set_capability(self, major: int, minor: int) -> None:
+        """Until the next `reset` the GPU is of this compute capability."""
+        self.c.fake_set_capability(major, minor)
+
     def reset(self, seed: int = 0) -> None:
+        self.set_capability(8, 0)
         self.c.fake_reset_log()
         self.c.fake_set_seed(seed)
         self.c.fake_set_memory(1 << 33)
@@ -76,7 +81,7 @@ class FakeDriver:
 
     def _launch(
         self, image: bytes, name: bytes, grid: Any, block: Any, shared: int, parameters: Any,
-        count: int,
+        size: int,
     ) -> int:  # fmt: skip
         known: list[int] = []
         try:
@@ -86,7 +91,7 @@ class FakeDriver:
                 address = self.c.fake_allocation(number)
                 self._device.adopt(address, self.c.fake_allocation_size(number), "device memory")
                 known.append(address)
-            data = b"".join(parameters[i].to_bytes(8, "little") for i in range(count))
+            data = ctypes.string_at(parameters, size)
             self._device.launch_raw(
                 self._modules[image], name.decode(), tuple(grid[:3]), tuple(block[:3]), shared, data
             )

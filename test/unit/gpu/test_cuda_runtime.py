@@ -282,3 +282,24 @@ def test_the_host_computes_between_kernels(fake: FakeDriver) -> None:
     for seed in range(4):  # the third call would launch graphs
         fake.reset(seed)
         np.testing.assert_allclose(program(a)[0], f(a), rtol=1e-5)
+
+
+def test_tensor_maps_are_the_kernels_last_parameters(fake: FakeDriver) -> None:
+    text = """
+func.func @main(%x: tensor<512x512xbf16>, %y: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
+  %0 = "hlo.dot_general"(%x, %y) {dot_dimension_numbers = #hlo.dot<
+      lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}
+    : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xbf16>
+  return %0 : tensor<512x512xbf16>
+}
+"""
+    fake.set_capability(9, 0)
+    program = compiled(text, "nvptx:sm_90a", vendor=False).on_device()
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal((512, 512)).astype(ml_dtypes.bfloat16) for _ in range(2))
+    (found,) = program(x, y)
+    expected = x.astype(np.float32) @ y.astype(np.float32)
+    np.testing.assert_allclose(found.astype(np.float32), expected, rtol=1e-2, atol=0.5)
+    assert fake.log.count("cuTensorMapEncodeTiled") == 2
+    asked = [line for line in fake.log if line.startswith("cuFuncSetAttribute")]
+    assert [line.split()[-1] for line in asked] == ["65600"]  # 4 x 16384 + 8 barriers of 8 bytes

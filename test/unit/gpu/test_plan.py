@@ -23,19 +23,21 @@ from hlo.gpu.plan import (
 )
 from hlo.gpu.plan_json import from_json, to_json
 from hlo.gpu.plan_text import plan_text
+from hlo.gpu.tensor_map import TensorMap
 
 X = BufferSlice("argument", 0, 0, 16)
 Y = BufferSlice("result", 0, 0, 16)
 T = BufferSlice("arena", 0, 64, 16)
 FLAG = BufferSlice("arena", 0, 128, 1)
 LAUNCH = Launch("add_0", (1, 1, 1), (128, 1, 1), (X, T), source='loc("a":3:1)', flops=4, bytes=32)
+MAP = TensorMap(0, "f16", (64, 20), (128,), (64, 8))
 
 
 def plan() -> LaunchPlan:
     return LaunchPlan(
         target="sm_80",
         name="f",
-        kernels={"add_0": Kernel("add_0", "m", 2, (1,))},
+        kernels={"add_0": Kernel("add_0", "m", 2, (1,), tensor_maps=(MAP,))},
         modules={"m": KernelModule("m", ".version 7.0\n", b"BC\xc0\xde")},
         constants=(Constant(TensorType((2,), "f32"), bytes(8)),),
         arena_bytes=192,
@@ -59,12 +61,13 @@ def test_json_gives_the_plan_back() -> None:
 def test_text_that_is_no_plan_is_refused() -> None:
     with pytest.raises(CompileError, match="not a launch plan"):
         from_json("{}")
-    with pytest.raises(CompileError, match="expected version 1"):
+    with pytest.raises(CompileError, match="expected version 2"):
         from_json('{"version": 99}')
 
 
 def test_text_shows_every_step() -> None:
     assert plan_text(plan()).splitlines()[5:] == [
+        "  tensor map of buffer 0: f16 64 x 20, strides 128, tiles 64 x 8, swizzle 128",
         'launch add_0 grid=1x1x1 block=128x1x1 (argument 0[0:16], arena[64:80])  // loc("a":3:1)',
         "fill arena[128:129] with 0x1 (1 bytes)",
         "loop while arena[128:129] after",

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from hlo.gpu.bitcode import assembly
 from hlo.gpu.bitcode.intrinsics import RUNTIME, Definitions, WarpOperation
 from hlo.gpu.bitcode.llvm_text import bytes_of, leading_type, split_operands
 
@@ -18,6 +19,7 @@ _SPACE = re.compile(r" ?addrspace\(\d+\)")
 _GLOBAL = re.compile(r"^(@[\w.$]+) = (.*?)\b(global|constant) (.*)$")
 _KERNEL = re.compile(r"^define (?:[\w]+ )*?ptx_kernel void @([\w.$]+)\((.*)\)([^()]*)\{$")
 _BLOCK = re.compile(r'"nvvm\.reqntid"="(\d+)(?:,(\d+))?(?:,(\d+))?"')
+_BY_VALUE = re.compile(r'byval\(\[\d+ x i8\]\) |"nvvm.grid_constant" ')
 _DEBUG = re.compile(r", ![\w.]+ ![\w.]+")
 
 
@@ -78,6 +80,7 @@ class _Rewriting:
 
     blocks: dict[str, tuple[int, ...]]
     definitions: Definitions = field(default_factory=Definitions)
+    assembly: assembly.AssemblyFunctions = field(default_factory=assembly.AssemblyFunctions)
     lines: list[str] = field(default_factory=list[str])
     entries: list[str] = field(default_factory=list[str])
     kernels: dict[str, HostKernel] = field(default_factory=dict[str, HostKernel])
@@ -95,7 +98,9 @@ class _Rewriting:
                 self._line(_without_spaces(line))
         body = "\n".join(line.replace("@llvm.nvvm.", "@nvvm.") for line in self.lines)
         return HostCode(
-            f"{body}\n{RUNTIME}{''.join(self.entries)}", tuple(self.definitions.operations),
+            f"{body}\n{RUNTIME}{assembly.RUNTIME}"
+            f"{''.join([*self.assembly.definitions, *self.entries])}",
+            tuple(self.definitions.operations),
             self.kernels, self.globals,
         )  # fmt: skip
 
@@ -107,8 +112,10 @@ class _Rewriting:
             self.current, self.named = kernel[1], set()
             self.required = self.blocks.get(next(iter(re.findall(r"#\d+", kernel[3])), ""))
             self.entries.append(_entry(kernel[1], len(split_operands(kernel[2]))))
-            self.lines.append(line.replace("ptx_kernel ", ""))
+            self.lines.append(_BY_VALUE.sub("", line.replace("ptx_kernel ", "")))
             return
+        if ' asm sideeffect "' in line:
+            line = self.assembly.called(line)
         if line == "}" and self.current:
             used = tuple(v for name, v in self.shared.items() if name in self.named)
             self.kernels[self.current] = HostKernel(self.current, self.required, used)
@@ -123,7 +130,7 @@ class _Rewriting:
         match = _GLOBAL.match(line)
         if match is None:
             return line
-        kind = leading_type(match[4])
+        kind = leading_type(match[4]).rstrip(",")
         size = bytes_of(kind)
         aligned = re.search(r"align (\d+)", line)
         name, alignment = match[1][1:], int(aligned[1]) if aligned else 16

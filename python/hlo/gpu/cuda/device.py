@@ -22,8 +22,10 @@ from hlo.gpu.cuda.driver import (
     cuda_version,
     driver,
 )
+from hlo.gpu.cuda.tensor_maps import TensorMaps
 from hlo.gpu.device import Bytes, DeviceBuffer
 from hlo.gpu.plan import Dimensions, KernelModule
+from hlo.gpu.tensor_map import TensorMap
 
 SHARED_BYTES_WITHOUT_ASKING = 48 << 10
 LOG_BYTES = 8192
@@ -59,6 +61,7 @@ class CudaDevice:
         self.activate()
         self.stream = self.new_stream()
         self._current = self.stream
+        self._maps = TensorMaps()
         self._pooled = bool(self.attribute("MEMORY_POOLS_SUPPORTED"))
         if self._pooled:
             self._keep_freed_memory()
@@ -209,11 +212,15 @@ class CudaDevice:
     def launch(
         self, module: CudaModule, kernel: str, grid: Dimensions, block: Dimensions,
         shared_bytes: int, arguments: Sequence[DeviceBuffer],
+        tensor_maps: Sequence[TensorMap] = (),
     ) -> None:  # fmt: skip
         function = self.function(module, kernel, shared_bytes)
         values = np.array([buffer.address for buffer in arguments], np.uint64)
         pointers = values.ctypes.data + 8 * np.arange(len(values), dtype=np.uint64)
-        parameters = pointers.ctypes.data if len(values) else 0
+        if tensor_maps:
+            places = [self._maps.address_of(m, arguments[m.argument].address) for m in tensor_maps]
+            pointers = np.concatenate([pointers, np.array(places, np.uint64)])
+        parameters = pointers.ctypes.data if len(pointers) else 0
         self.call(
             "cuLaunchKernel", function, *grid, *block, shared_bytes, self._current, parameters, 0
         )

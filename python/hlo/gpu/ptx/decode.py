@@ -8,7 +8,7 @@ calls pass live in local memory.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +37,6 @@ from hlo.gpu.ptx.syntax import (
     Module,
     Name,
     Operand,
-    Variable,
 )
 from hlo_native import _emulator
 
@@ -121,8 +120,9 @@ class _Decoder:
             self._parameters[parameter.name] = offset
             parameters.append((offset, parameter.bytes))
             offset += parameter.bytes
-        self._place_shared()
-        for each in self._called_from(function):
+        called = self._called_from(function)
+        self._place_shared(called)
+        for each in called:
             self._lay_out(each)
         return DecodedKernel(
             function.name, self._program(), tuple(parameters), offset, self._shared_bytes,
@@ -156,29 +156,27 @@ class _Decoder:
         visit(kernel)
         return order
 
-    def _place_shared(self) -> None:
+    def _place_shared(self, functions: Sequence[Function]) -> None:
         """Static variables, then those whose size the launch gives.
 
         A variable gets the alignment that it declares and no more, so that code that counts on more
         is caught.
         """
-        static = [v for v in self._all_variables("shared") if v.bytes]
+        variables = [v for v in self._module.variables.values() if v.space == "shared"]
+        for function in functions:
+            variables += [v for v in function.variables.values() if v.space == "shared"]
+        static = [v for v in variables if v.bytes]
         for variable in static:
             at = _aligned(self._shared_bytes, variable.alignment)
             if at // variable.alignment % 2 == 0 and variable.alignment < 16:
                 at += variable.alignment
             self._shared[variable.name] = at
             self._shared_bytes = at + variable.bytes
-        if any(not v.bytes for v in self._all_variables("shared")):
-            self._shared_bytes = _aligned(self._shared_bytes, 16)
-        for variable in self._all_variables("shared"):
+        dynamic = max((v.alignment for v in variables if not v.bytes), default=0)
+        if dynamic:
+            self._shared_bytes = _aligned(self._shared_bytes, max(dynamic, 16))
+        for variable in variables:
             self._shared.setdefault(variable.name, self._shared_bytes)
-
-    def _all_variables(self, space: str) -> list[Variable]:
-        found = [v for v in self._module.variables.values() if v.space == space]
-        for function in self._module.functions.values():
-            found += [v for v in function.variables.values() if v.space == space]
-        return found
 
     def _lay_out(self, function: Function) -> None:
         self._function = function

@@ -10,6 +10,7 @@ LANES = 32
 SHARED_BASE = 1024
 SHARED_WINDOW = 1 << 60
 LOCAL_WINDOW = 1 << 61
+PARAMETER_WINDOW = 1 << 62
 
 
 class Control(enum.IntEnum):
@@ -23,6 +24,7 @@ class Control(enum.IntEnum):
     BARRIER = 7
     ARRIVE = 8
     TRAP = 9
+    AWAIT = 10
 
 
 class Flag(enum.IntFlag):

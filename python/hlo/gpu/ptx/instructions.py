@@ -7,12 +7,11 @@ not change a result (cache hints, `.uni`, `.approx`, memory orders) are dropped.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
-from hlo.diagnostics import UnsupportedError
 from hlo.gpu.ptx.encoding import (
     ATOMICS,
     LOCAL_WINDOW,
+    PARAMETER_WINDOW,
     SHARED_WINDOW,
     TYPES,
     UNWANTED,
@@ -20,9 +19,10 @@ from hlo.gpu.ptx.encoding import (
     Detail,
     Encoded,
     Flag,
-    Place,
     Space,
 )
+from hlo.gpu.ptx.hopper import bulk_copy, fence, memory_barrier, warpgroup
+from hlo.gpu.ptx.places import Places, unknown
 from hlo.gpu.ptx.syntax import (
     Address,
     Instruction,
@@ -39,26 +39,6 @@ _DIRECTED = ("rz", "rm", "rp")
 _ROUNDING_WORDS = ("rn", "rz", "rm", "rp", "rna")
 
 
-class Places(Protocol):
-    """Where operands live; see `hlo.gpu.ptx.decode`."""
-
-    def value(self, operand: Operand, width: int) -> Place:
-        """A source of `width` bytes a lane (0 for a predicate): a register or a constant."""
-        ...
-
-    def result(self, operand: Operand) -> Place:
-        """A register to write; `UNWANTED` for `_`."""
-        ...
-
-    def address(self, operand: Operand) -> tuple[Place, int]:
-        """A base and a number of bytes to add."""
-        ...
-
-    def parameter_space(self, operand: Operand) -> Space:
-        """Where the variable of parameter space that an address names lies."""
-        ...
-
-
 Rule = Callable[[Instruction, Places], Encoded]
 
 
@@ -72,13 +52,6 @@ def encode(instruction: Instruction, places: Places) -> Encoded:
     if rule is None:
         raise unknown(instruction)
     return rule(instruction, places)
-
-
-def unknown(instruction: Instruction) -> UnsupportedError:
-    return UnsupportedError(
-        f"PTX line {instruction.line}: the interpreter does not know the instruction "
-        f"{instruction.text!r}"
-    )
 
 
 def width_of(kind: str) -> int:
@@ -321,7 +294,11 @@ def _atomic(instruction: Instruction, places: Places) -> Encoded:
 
 def _convert_address(instruction: Instruction, places: Places) -> Encoded:
     words = instruction.opcode
-    window = {Space.SHARED: SHARED_WINDOW, Space.LOCAL: LOCAL_WINDOW}.get(_space(words), 0)
+    window = {
+        Space.SHARED: SHARED_WINDOW,
+        Space.LOCAL: LOCAL_WINDOW,
+        Space.PARAMETER: PARAMETER_WINDOW,
+    }.get(_space(words), 0)
     result, source = instruction.operands
     return Encoded(
         "cvta", (places.result(result), places.value(source, 8)),
@@ -513,6 +490,8 @@ def _copy(instruction: Instruction, places: Places) -> Encoded:
                 detail=Detail(bytes=size.value),
                 immediate=origin_offset << 32 | offset & 0xFFFFFFFF,
             )  # fmt: skip
+    if words[:3] == ("cp", "async", "bulk"):
+        return bulk_copy(instruction, places)
     raise unknown(instruction)
 
 
@@ -568,8 +547,11 @@ RULES: dict[str, Rule] = {
     "stmatrix": _matrix_transfer,
     "movmatrix": _matrix_move,
     "cp": _copy,
+    "mbarrier": memory_barrier,
+    "wgmma": warpgroup,
+    "fence": fence,
     **dict.fromkeys(
-        ("membar", "fence", "nanosleep", "prefetch", "prefetchu", "griddepcontrol", "setmaxnreg"),
+        ("membar", "nanosleep", "prefetch", "prefetchu", "griddepcontrol", "setmaxnreg"),
         _nothing,
     ),
     "trap": _trap,

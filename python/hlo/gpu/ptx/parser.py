@@ -433,8 +433,12 @@ class _Parser:
                 offset = self._integer()
         else:
             offset = self._integer()
+        coordinates: tuple[Operand, ...] = ()
+        if self._accept(","):
+            tile = self._operand()
+            coordinates = tile.elements if isinstance(tile, Vector) else (tile,)
         self._expect("]")
-        return Address(base, offset)
+        return Address(base, offset, coordinates)
 
 
 def _float(text: str) -> Float:

@@ -32,10 +32,15 @@ class Float:
 
 @dataclass(frozen=True)
 class Address:
-    """`[base + offset]`; the base is a register or a variable, None for a constant address."""
+    """`[base + offset]`; the base is a register or a variable, None for a constant address.
+
+    Attributes:
+        coordinates: of `[map, {x, y, ...}]`, a tile of a tensor map.
+    """
 
     base: Name | None
     offset: int
+    coordinates: tuple[Operand, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@
 typedef int Result;
 typedef unsigned long long Pointer;
 typedef int (*LaunchCallback)(const char *image, const char *kernel, const unsigned *grid, const unsigned *block,
-                              unsigned shared, const uint64_t *parameters, int count);
+                              unsigned shared, const unsigned char *parameters, int bytes);
 
-enum { INVALID = 1, OUT_OF_MEMORY = 2, NOT_READY = 600, LAUNCH_FAILED = 719, NOT_SUPPORTED = 801, MOST_PARAMETERS = 64, MOST_ALLOCATIONS = 4096 };
+enum { INVALID = 1, OUT_OF_MEMORY = 2, NOT_READY = 600, LAUNCH_FAILED = 719, NOT_SUPPORTED = 801, MOST_PARAMETERS = 64, PARAMETER_BYTES = 4096, MOST_ALLOCATIONS = 4096 };
 
 static LaunchCallback launch_callback;
 static int init_error, load_error, driver_version = 13000, capability[2] = {8, 0};
@@ -31,6 +31,7 @@ void fake_set_launch(LaunchCallback callback) { launch_callback = callback; }
 void fake_set_init_error(int error) { init_error = error; }
 void fake_set_load_error(int error) { load_error = error; }
 void fake_set_driver_version(int version) { driver_version = version; }
+void fake_set_capability(int major, int minor) { capability[0] = major, capability[1] = minor; }
 void fake_set_memory(size_t bytes) { memory_bytes = bytes; }
 void fake_set_seed(uint32_t seed) { random_state = seed * 2 + 1; }
 long fake_live_allocations(void) { return live_allocations; }
@@ -53,14 +54,15 @@ static void note(const char *format, ...) {
 // What waits in a stream.
 enum Kind { LAUNCH, COPY, FILL, RECORD, WAIT, GRAPH, RELEASE, LIBRARY };
 struct Module { char *image; };
-struct Function { struct Module *module; char name[256]; int parameters; };
+struct Function { struct Module *module; char name[256]; int parameters, sizes[MOST_PARAMETERS]; };
 struct Event { long recorded, happened; };
 struct Graph;
 struct Work {
   enum Kind kind;
   struct Function *function;
   unsigned grid[3], block[3], shared;
-  uint64_t parameters[MOST_PARAMETERS];
+  unsigned char parameters[PARAMETER_BYTES];
+  int parameter_bytes;
   Pointer destination, source;
   size_t size;
   unsigned pattern, pattern_bytes;
@@ -116,7 +118,7 @@ static void perform(const struct Work *work) {
   case LAUNCH:
     if (!failed && launch_callback &&
         launch_callback(work->function->module->image, work->function->name, work->grid, work->block, work->shared,
-                        work->parameters, work->function->parameters))
+                        work->parameters, work->parameter_bytes))
       failed = 1;
     break;
   case COPY: memmove((void *)work->destination, (const void *)work->source, work->size); break;
@@ -305,10 +307,43 @@ Result cuModuleGetFunction(void **function, void *module, const char *name) {
   if (!at)
     return 500; // not found
   const char *end = strchr(at, ')');
-  for (const char *p = at; (p = strstr(p, ".param")) && p < end; ++p)
-    ++made->parameters;
+  for (const char *p = at; (p = strstr(p, ".param")) && p < end; ++p) { // pointers, and tensor maps of 128 bytes
+    const char *array = strchr(p, '['), *next = strstr(p + 1, ".param");
+    const int is_map = array && array < end && (!next || array < next);
+    made->sizes[made->parameters++] = is_map ? atoi(array + 1) : 8;
+  }
   *function = made;
   note("cuModuleGetFunction %s", name);
+  return 0;
+}
+// Written as hlo.gpu.tensor_map packs maps for the emulated device; the checks are those of the driver's manual.
+Result cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const uint64_t *sizes,
+                              const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,
+                              int swizzle, int promotion, int fill) {
+  static const struct { int type, bytes, code; } types[] = {{6, 2, 0}, {9, 2, 1}, {11, 4, 2}, {0, 1, 3}};
+  (void)promotion;
+  int known = -1;
+  for (int i = 0; i < 4; ++i)
+    if (types[i].type == type)
+      known = i;
+  if (known < 0 || rank < 1 || rank > 5 || (uintptr_t)map % 64 || (uintptr_t)address % 16 || interleave || fill ||
+      swizzle != 3 || box[0] * types[known].bytes > 128)
+    return INVALID;
+  unsigned char *to = memset(map, 0, 128);
+  memcpy(to, &address, 8);
+  for (unsigned d = 0; d < rank; ++d) {
+    const uint16_t narrow = (uint16_t)box[d];
+    if (!sizes[d] || sizes[d] > 1ull << 32 || !box[d] || box[d] > 256 || steps[d] != 1)
+      return INVALID;
+    if (d && (strides[d - 1] % 16 || strides[d - 1] >= 1ull << 40))
+      return INVALID;
+    memcpy(to + 8 + 8 * d, &sizes[d], 8);
+    if (d)
+      memcpy(to + 48 + 8 * (d - 1), &strides[d - 1], 8);
+    memcpy(to + 80 + 2 * d, &narrow, 2);
+  }
+  to[90] = (unsigned char)types[known].code, to[91] = (unsigned char)rank, to[92] = 0x54;
+  note("cuTensorMapEncodeTiled");
   return 0;
 }
 Result cuFuncSetAttribute(void *function, int attribute, int value) { note("cuFuncSetAttribute %s %d %d", ((struct Function *)function)->name, attribute, value); return 0; }
@@ -320,8 +355,12 @@ Result cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, uns
        ((struct Stream *)stream)->slot, gx, gy, gz, bx, by, bz, shared);
   if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024)
     return INVALID;
-  for (int i = 0; i < work.function->parameters; ++i)
-    work.parameters[i] = *(uint64_t *)parameters[i];
+  for (int i = 0, at = 0; i < work.function->parameters; ++i) {
+    const int size = work.function->sizes[i], alignment = size > 8 ? 64 : 8;
+    at = (at + alignment - 1) / alignment * alignment;
+    memcpy(work.parameters + at, parameters[i], size);
+    work.parameter_bytes = at += size;
+  }
   append(stream, &work);
   return 0;
 }
