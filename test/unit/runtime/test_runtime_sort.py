@@ -141,6 +141,50 @@ def test_floats_alone_and_with_a_payload(
         same_bits(alone, both[0])
 
 
+# Around what is sorted by comparisons (24), in registers (128, 256), by two threads (2 x 8192).
+EDGES = [
+    23,
+    24,
+    25,
+    127,
+    128,
+    129,
+    255,
+    256,
+    257,
+    320,
+    513,
+    1000,
+    8191,
+    8193,
+    16_384,
+    16_385,
+    50_001,
+]
+
+
+@pytest.mark.parametrize("n", EDGES)
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+def test_numbers_at_the_edges_of_blocks(dtype: type[np.unsignedinteger], n: int) -> None:
+    """The largest number is also what blocks are filled up with."""
+    largest = np.iinfo(dtype).max
+    rng = np.random.default_rng(n)
+    positions = np.arange(n, dtype=np.int32)
+    for x in (
+        rng.integers(0, largest, n, dtype, endpoint=True),
+        rng.integers(0, 3, n).astype(dtype) - dtype(2),  # wraps: 0, largest - 1, largest
+        np.arange(n, dtype=dtype)[::-1].copy(),
+        np.full(n, largest, dtype),
+    ):
+        for descending in (False, True):
+            order = np.argsort(largest - x if descending else x, kind="stable")
+            [alone] = sort_keys([x], 0, [(0, UNSIGNED, descending)])
+            same_bits(alone, x[order])
+            keys, carried = sort_keys([x, positions], 0, [(0, UNSIGNED, descending)])
+            same_bits(keys, x[order])
+            same_bits(carried, positions[order])
+
+
 def test_clean_floats_take_the_fast_path_to_the_same_result() -> None:
     x = np.random.default_rng(0).normal(size=200_000).astype(np.float32)
     same_bits(sort_keys([x], 0, [(0, CANONICAL, 0)])[0], np.sort(x))

@@ -1,10 +1,10 @@
-// Stable merge sort by any comparison, parallel when the pool is free.
+// Stable merge sort, parallel when the pool is free.
 //
 // Ownership: both arrays are the caller's. Thread safety: distinct arrays may be sorted at the same time. A comparison
 // that is no strict weak order gives some permutation, and never an access outside the arrays.
 #pragma once
 
-#include "thread_pool.h"
+#include "../thread_pool.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -34,21 +34,6 @@ void merge(const T *left, int64_t leftSize, const T *right, int64_t rightSize, T
   std::copy(right, rightEnd, to);
 }
 
-// How many of the first `place` merged elements come from the left run (the merge path of Odeh et al., 2012).
-template <typename T, typename Before>
-int64_t fromLeft(const T *left, int64_t leftSize, const T *right, int64_t rightSize, int64_t place,
-                 const Before &before) {
-  int64_t low = std::max<int64_t>(0, place - rightSize), high = std::min(place, leftSize);
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (before(right[place - middle - 1], left[middle]))
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
-}
-
 template <typename T, typename Before> void sortSerially(T *data, T *scratch, int64_t n, const Before &before) {
   constexpr int64_t run = 16;
   for (int64_t begin = 0; begin < n; begin += run)
@@ -65,21 +50,45 @@ template <typename T, typename Before> void sortSerially(T *data, T *scratch, in
     std::copy(from, from + n, data);
 }
 
-template <typename T, typename Before> struct Job {
+/// The steps of a merge sort, by a comparison; other steps may stand for these.
+template <typename T, typename Before> struct ComparisonSteps {
+  const Before &before;
+  void sort(T *data, T *scratch, int64_t n) const { sortSerially(data, scratch, n, before); }
+  void merge(const T *left, int64_t leftSize, const T *right, int64_t rightSize, T *to) const {
+    merging::merge(left, leftSize, right, rightSize, to, before);
+  }
+};
+
+// How many of the first `place` merged elements come from the left run (the merge path of Odeh et al., 2012).
+template <typename T, typename Steps>
+int64_t fromLeft(const T *left, int64_t leftSize, const T *right, int64_t rightSize, int64_t place,
+                 const Steps &steps) {
+  int64_t low = std::max<int64_t>(0, place - rightSize), high = std::min(place, leftSize);
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (steps.before(right[place - middle - 1], left[middle]))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+template <typename T, typename Steps> struct Job {
   T *from;
   T *to;
   int64_t n;
   int64_t chunk;  // elements a chunk, when chunks are sorted
   int64_t width;  // elements a run, when runs are merged
   int64_t pieces; // of each merge
-  const Before *before;
+  const Steps *steps;
   std::vector<int64_t> splits = {}; // elements a merge's pieces take from its left run, running totals
 
   static void sortChunks(void **args, int64_t begin, int64_t end) {
     const Job &job = *static_cast<Job *>(args[0]);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i * job.chunk;
-      sortSerially(job.from + first, job.to + first, std::min(job.chunk, job.n - first), *job.before);
+      job.steps->sort(job.from + first, job.to + first, std::min(job.chunk, job.n - first));
     }
   }
 
@@ -100,7 +109,7 @@ template <typename T, typename Before> struct Job {
       for (int64_t piece = 1; piece <= pieces; ++piece) {
         const int64_t place = placeOf(piece, leftSize + rightSize),
                       step = place - placeOf(piece - 1, leftSize + rightSize);
-        const int64_t found = fromLeft(from + first, leftSize, from + first + leftSize, rightSize, place, *before);
+        const int64_t found = fromLeft(from + first, leftSize, from + first + leftSize, rightSize, place, *steps);
         split[piece] = std::clamp(found, split[piece - 1], split[piece - 1] + step);
       }
     }
@@ -114,22 +123,21 @@ template <typename T, typename Before> struct Job {
     const int64_t begin = placeOf(piece, leftSize + rightSize), end = placeOf(piece + 1, leftSize + rightSize);
     const int64_t *split = &splits[static_cast<size_t>(mergeIndex * (pieces + 1) + piece)];
     const T *left = from + first, *right = left + leftSize;
-    merge(left + split[0], split[1] - split[0], right + begin - split[0], end - split[1] - (begin - split[0]),
-          to + first + begin, *before);
+    steps->merge(left + split[0], split[1] - split[0], right + begin - split[0], end - split[1] - (begin - split[0]),
+                 to + first + begin);
   }
 };
 
 } // namespace merging
 
-/// Sorts data[0, n) stably; the result is in `data`.
-template <typename T, typename Before>
-void mergeSort(T *data, T *scratch, int64_t n, int threads, const Before &before) {
-  constexpr int64_t perThread = 1 << 12;
+/// Sorts data[0, n) by steps that keep the order of equals, which is then stable; the result is in `data`.
+template <typename T, typename Steps> void mergeSort(T *data, T *scratch, int64_t n, int threads, const Steps &steps) {
+  constexpr int64_t perThread = 1 << 13;
   const int64_t chunks = std::clamp<int64_t>(n / perThread, 1, threads);
   if (chunks == 1)
-    return merging::sortSerially(data, scratch, n, before);
-  using Job = merging::Job<T, Before>;
-  Job job{data, scratch, n, (n + chunks - 1) / chunks, 0, 1, &before, {}};
+    return steps.sort(data, scratch, n);
+  using Job = merging::Job<T, Steps>;
+  Job job{data, scratch, n, (n + chunks - 1) / chunks, 0, 1, &steps, {}};
   void *args[] = {&job};
   parallelFor(threads, Job::sortChunks, args, chunks, 1);
   for (job.width = job.chunk; job.width < n; job.width *= 2) {

@@ -4,17 +4,21 @@
 // uses the pool.
 #pragma once
 
-#include "thread_pool.h"
+#include "../thread_pool.h"
+#include "merge_sort.h"
+#include "vector_sort.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 
 namespace hlo::runtime {
 
-/// A key alone. `bits` is how many of its low bits differ at most.
+/// A key alone.
 template <typename U> struct BareKey {
+  using Word = U;
   U key;
   uint64_t sortKey() const { return key; }
   bool operator<(const BareKey &other) const { return key < other.key; }
@@ -22,6 +26,7 @@ template <typename U> struct BareKey {
 
 /// A key of up to 32 bits and a position, in one word: order by key, then by position.
 struct PackedKey {
+  using Word = uint64_t;
   uint64_t word;
   static PackedKey make(uint64_t key, uint64_t position) { return {key << 32 | position}; }
   uint64_t sortKey() const { return word >> 32; }
@@ -31,6 +36,7 @@ struct PackedKey {
 
 /// A key of 64 bits, or a position that needs more than 32.
 struct WideKey {
+  using Word = WideKey; // more than one word
   uint64_t key;
   uint64_t index;
   static WideKey make(uint64_t key, uint64_t position) { return {key, position}; }
@@ -114,9 +120,26 @@ template <typename Record> Record *radixSort(Record *data, Record *scratch, int6
   return data;
 }
 
-/// Sorts records whose order is total (equal ones are identical, or a position tells them apart).
+/// The steps of a merge sort of words in vector registers.
+template <typename Word> struct VectorSteps {
+  bool before(Word a, Word b) const { return a < b; }
+  void sort(Word *data, Word *spare, int64_t n) const { vectorSort(data, spare, n); }
+  void merge(const Word *left, int64_t leftSize, const Word *right, int64_t rightSize, Word *to) const {
+    vectorMerge(left, leftSize, right, rightSize, to);
+  }
+};
+
+/// Sorts records whose order is total (equal ones are identical, or a position tells them apart) by the low `bits` bits
+/// of their keys. Returns where the result is: `data` or `scratch`.
 template <typename Record> Record *sortRecords(Record *data, Record *scratch, int64_t n, int bits, int threads) {
-  constexpr int64_t comparisonLimit = 512;
+  constexpr int64_t comparisonLimit = 512, tiny = 24;
+  using Word = typename Record::Word;
+  if constexpr (std::is_same_v<Word, uint32_t> || std::is_same_v<Word, uint64_t>)
+    if (n > tiny && hasVectorSort()) {
+      // A record is its only member, the word that it is ordered by.
+      mergeSort(reinterpret_cast<Word *>(data), reinterpret_cast<Word *>(scratch), n, threads, VectorSteps<Word>{});
+      return data;
+    }
   if (n <= comparisonLimit) {
     std::sort(data, data + n);
     return data;

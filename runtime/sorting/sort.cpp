@@ -3,11 +3,12 @@
 // A line (the elements along the sorted dimension) is sorted by finding its permutation from keys alone and then moving
 // each operand once. Lines that are strided in memory are taken in small groups, so that a cache line is read once.
 
-#include "kernel_abi.h"
+#include "../kernel_abi.h"
+#include "../runtime.h"
+#include "../scratch.h"
 #include "merge_sort.h"
 #include "radix_sort.h"
-#include "runtime.h"
-#include "scratch.h"
+#include "sort_keys.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,85 +19,6 @@
 
 namespace hlo::runtime {
 namespace {
-
-struct SortKey {
-  int operand;
-  int order;
-  bool descending;
-};
-
-// ---- Keys as unsigned numbers --------------------------------------------------------------------------------------
-
-template <typename U> constexpr U signBit() { return static_cast<U>(U{1} << (sizeof(U) * 8 - 1)); }
-
-template <typename U> constexpr U infinityBits(int order) {
-  if constexpr (sizeof(U) == 2)
-    return order == HLO_SORT_BFLOAT_CANONICAL ? 0x7f80 : 0x7c00;
-  else if constexpr (sizeof(U) == 4)
-    return 0x7f800000u;
-  else if constexpr (sizeof(U) == 8)
-    return 0x7ff0000000000000ull;
-  else
-    return 0; // there is no float of one byte here
-}
-
-bool isCanonical(int order) { return order == HLO_SORT_FLOAT_CANONICAL || order == HLO_SORT_BFLOAT_CANONICAL; }
-
-/// The unsigned number that orders like the element whose bits are given.
-template <typename U> U encode(U bits, const SortKey &key) {
-  U result = bits;
-  if (key.order == HLO_SORT_SIGNED) {
-    result = static_cast<U>(bits ^ signBit<U>());
-  } else if (key.order != HLO_SORT_UNSIGNED) {
-    const U magnitude = static_cast<U>(bits & ~signBit<U>());
-    if (isCanonical(key.order)) {
-      if (magnitude > infinityBits<U>(key.order))
-        bits = static_cast<U>(~signBit<U>()); // every NaN: the largest positive
-      else if (magnitude == 0)
-        bits = 0;
-    }
-    result = static_cast<U>(bits & signBit<U>() ? ~bits : bits | signBit<U>());
-  }
-  return key.descending ? static_cast<U>(~result) : result;
-}
-
-/// The inverse of encode, for orders in which it has one.
-template <typename U> U decode(U code, const SortKey &key) {
-  if (key.descending)
-    code = static_cast<U>(~code);
-  if (key.order == HLO_SORT_SIGNED)
-    return static_cast<U>(code ^ signBit<U>());
-  if (key.order == HLO_SORT_UNSIGNED)
-    return code;
-  return static_cast<U>(code & signBit<U>() ? code & ~signBit<U>() : ~code);
-}
-
-/// encode of `count` neighbouring elements, in loops that compilers make vectors of.
-template <typename U> void encodeMany(const char *array, int64_t count, const SortKey &key, U *codes) {
-  using S = std::make_signed_t<U>;
-  constexpr int top = sizeof(U) * 8 - 1;
-  std::memcpy(codes, array, static_cast<size_t>(count) * sizeof(U));
-  if (isCanonical(key.order)) {
-    const auto infinity = static_cast<S>(infinityBits<U>(key.order));
-    for (int64_t i = 0; i < count; ++i) {
-      const U bits = codes[i];
-      const S magnitude = static_cast<S>(bits & ~signBit<U>());
-      const U number = magnitude == 0 ? U{0} : bits;
-      codes[i] = magnitude > infinity ? static_cast<U>(~signBit<U>()) : number;
-    }
-  }
-  const U flip = key.descending ? static_cast<U>(~U{0}) : U{0};
-  if (key.order == HLO_SORT_UNSIGNED || key.order == HLO_SORT_SIGNED) {
-    const U change = key.order == HLO_SORT_SIGNED ? static_cast<U>(flip ^ signBit<U>()) : flip;
-    for (int64_t i = 0; i < count; ++i)
-      codes[i] = static_cast<U>(codes[i] ^ change);
-    return;
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    const U negative = static_cast<U>(static_cast<S>(codes[i]) >> top);
-    codes[i] = static_cast<U>(codes[i] ^ static_cast<U>(negative | signBit<U>()) ^ flip);
-  }
-}
 
 // ---- The problem ---------------------------------------------------------------------------------------------------
 
@@ -189,8 +111,16 @@ template <typename Record, typename U>
 void sortByKey(const char *array, const SortKey &key, uint32_t *order, bool isIdentity, int64_t n, int threads) {
   Scratch scratch;
   auto *records = scratch.get<Record>(n), *spare = scratch.get<Record>(n);
-  for (int64_t i = 0; i < n; ++i)
-    records[i] = Record::make(encode(element<U>(array, isIdentity ? i : order[i]), key), static_cast<uint64_t>(i));
+  constexpr int64_t block = 256;
+  U codes[block];
+  for (int64_t begin = 0; begin < n && isIdentity; begin += block) {
+    const int64_t size = std::min(block, n - begin);
+    encodeMany<U>(array + begin * static_cast<int64_t>(sizeof(U)), size, key, codes);
+    for (int64_t i = 0; i < size; ++i)
+      records[begin + i] = Record::make(codes[i], static_cast<uint64_t>(begin + i));
+  }
+  for (int64_t i = 0; i < n && !isIdentity; ++i)
+    records[i] = Record::make(encode(element<U>(array, order[i]), key), static_cast<uint64_t>(i));
   const Record *sorted = sortRecords(records, spare, n, static_cast<int>(sizeof(U)) * 8, threads);
   if (isIdentity) {
     for (int64_t i = 0; i < n; ++i)
@@ -283,7 +213,8 @@ void orderByComparator(const Problem &p, const Line &line, uint32_t *order) {
     }
     return (p.before(lhs, rhs) & 1) != 0;
   };
-  mergeSort(order, scratch.get<uint32_t>(p.n), p.n, p.lineThreads, before);
+  const merging::ComparisonSteps<uint32_t, decltype(before)> steps{before};
+  mergeSort(order, scratch.get<uint32_t>(p.n), p.n, p.lineThreads, steps);
 }
 
 // ---- A single operand that is its own key --------------------------------------------------------------------------
@@ -302,18 +233,14 @@ template <typename U> bool keysAreElements(const char *array, int64_t n, const S
 }
 
 template <typename U> bool sortElements(const Problem &p, const Line &line) {
-  const SortKey &key = p.keys[0];
+  const SortKey key = p.keys[0];
   if (!keysAreElements<U>(line.inputs[0], p.n, key))
     return false;
   Scratch scratch;
   auto *keys = scratch.get<BareKey<U>>(p.n), *spare = scratch.get<BareKey<U>>(p.n);
-  for (int64_t i = 0; i < p.n; ++i)
-    keys[i].key = encode(element<U>(line.inputs[0], i), key);
+  encodeMany<U>(line.inputs[0], p.n, key, &keys->key);
   const BareKey<U> *sorted = sortRecords(keys, spare, p.n, static_cast<int>(sizeof(U)) * 8, p.lineThreads);
-  for (int64_t i = 0; i < p.n; ++i) {
-    const U bits = decode(sorted[i].key, key);
-    std::memcpy(line.outputs[0] + i * static_cast<int64_t>(sizeof(U)), &bits, sizeof bits);
-  }
+  decodeMany<U>(&sorted->key, p.n, key, line.outputs[0]);
   return true;
 }
 
