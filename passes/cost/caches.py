@@ -1,19 +1,16 @@
-"""What stays in which cache: the sizes that kernels and decisions about them count on.
-
-Figures are of the machines this is for (a core's own cache of 1 MiB, one shared by all cores of
-32 MiB); others differ by a factor of two at the most, which moves no decision far.
-"""
+"""What stays in which cache: the sizes that kernels and decisions about them count on."""
 
 from __future__ import annotations
 
 import math
 
+from hlo.passes.cost.machine import HOST, L2, L3
 from hlo.passes.hlo_to_loops.graph import Node
 
 # What stays in a core's own cache from one pass over it to the next.
-CORE_BYTES = 1 << 20
-# What is found in the cache that cores share by whoever reads it next.
-SHARED_BYTES = 16 << 20
+CORE_BYTES = HOST.levels[L2].capacity
+# What is found in the cache that cores share by whoever reads it next: others use it too.
+SHARED_BYTES = HOST.levels[L3].capacity // 2
 # Beyond this what is folded down columns comes from memory: long runs of each row are taken.
 FAR_BYTES = 8 << 20
 NEAR_COLUMNS, FAR_COLUMNS = 512, 8 << 10  # bytes of a row that are folded together

@@ -89,11 +89,11 @@ HOST = Machine(
     cores=2,
     clock=4.1e9,
     levels=(
-        Level("L1", 48 << 10, 250e9),
-        Level("L2", 1 << 20, 120e9),
-        Level("L3", 32 << 20, 75e9, 400e9),
+        Level("L1", 48 << 10, 450e9),
+        Level("L2", 1 << 20, 240e9),
+        Level("L3", 32 << 20, 125e9, 1000e9),
         Level("memory", 0, 60e9, 64e9),
     ),
     launch=20e-9,
-    fork=1.0e-6,
+    fork=0.4e-6,
 )

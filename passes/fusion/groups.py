@@ -10,6 +10,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 from hlo.passes.cost.caches import runs_stay_in_cache
+from hlo.passes.cost.duplication import Choice, Distances, again_or_stored
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.attention import KIND as ATTENTION
 from hlo.passes.fusion.attention import Attention, find_attention
@@ -19,10 +20,11 @@ from hlo.passes.fusion.op_traits import (
     ELEMENTWISE,
     EXPENSIVE,
     FOLDS,
-    FREE_TO_REPEAT,
     IN_PROLOGUES,
     MOVED_IN_PROLOGUES,
     MOVEMENT,
+    goes_element_by_element,
+    is_free_to_repeat,
     is_fusible,
     repeats_operand,
 )
@@ -135,6 +137,7 @@ class BlockFusion:
         # The groups that hold each op: one, but several for ops that are free to repeat.
         self.groups: dict[Node, list[Group]] = {}
         self.edges: list[Edge] = []
+        self.distances = Distances()
         # Dots that came close to being part of an attention, and why they are not.
         self.refusals: dict[Node, str] = {}
 
@@ -160,6 +163,7 @@ class BlockFusion:
                 group = Group(node, set())
                 self._join(node, group)
                 found.append(group)
+                self.distances.note(self.position[node], sum(map(bytes_of, node.results)))
         return sorted(found, key=lambda g: self.position[g.root])
 
     def join_siblings(self, first: Node, second: Node, reason: str) -> None:
@@ -284,10 +288,10 @@ class BlockFusion:
             return joined, outside or bool(unfused) or len(joined) < len(groups) or not readers
         if not readers:
             return [], True
-        if not (outside or unfused) and self._is_cheaper_twice(node, groups):
+        choice = None if outside or unfused else self._repetition(node, groups)
+        if choice is not None and choice.repeats:
             for group, inside in groups.items():
-                yes = FusionDecision.yes("computing it again moves fewer bytes than storing it")
-                self._decide(node, inside[0], yes)
+                self._decide(node, inside[0], FusionDecision.yes(choice.reason))
                 group.copies += 1
             return list(groups), False
         if outside or unfused or len(groups) > 1:
@@ -303,24 +307,25 @@ class BlockFusion:
         fused = self._decide(node, inside[0], self._judge(node, group, inside))
         return ([group], False) if fused else ([], True)
 
-    def _is_cheaper_twice(self, node: Node, groups: dict[Group, list[Node]]) -> bool:
-        """Whether each of several kernels should compute an op rather than one store it."""
+    def _repetition(self, node: Node, groups: dict[Group, list[Node]]) -> Choice | None:
+        """What it costs that each of several kernels computes an op; None if they may not."""
         moved = all(self._moves_in_prologue(node, group) for group in groups)
-        if len(groups) < 2 or not (node.name in ELEMENTWISE - EXPENSIVE or moved):
-            return False
+        if len(groups) < 2 or not (node.name in ELEMENTWISE or moved):
+            return None
         if any(group.copies >= MAX_COPIES for group in groups):
-            return False
+            return None
         size = bytes_of(node.results[0])
         amounts = {operand: _bytes_behind(operand) for operand in node.operands}
         large = [operand for operand, amount in amounts.items() if 8 * amount > size]
         # Of two large operands both would have to be kept where one result does.
         if len(large) > 1 or not all(self._is_in_memory(operand) for operand in large):
-            return False
-        taken = amounts.values()
-        count = len(groups)
-        if count * sum(taken) >= sum(taken) + count * size:
-            return False
-        return all(self._judge(node, group, inside) for group, inside in groups.items())
+            return None
+        if not all(self._judge(node, group, inside) for group, inside in groups.items()):
+            return None
+        last = max(self.position[group.root] for group in groups)
+        distance = size + self.distances.between(self.position[node], last)
+        alone = self._as_another_root(node, groups, []) is None
+        return again_or_stored(node, sum(amounts.values()), len(groups), distance, alone)
 
     def _is_in_memory(self, tensor: Tensor) -> bool:
         """Whether a value is stored whatever becomes of one of its readers."""
@@ -480,7 +485,7 @@ class BlockFusion:
         if any(n.name in CONTRACTIONS for n in group.nodes):
             return FusionDecision.no("the kernel already holds a contraction")
         for other in group.nodes:
-            if not _goes_element_by_element(other, node.results[0].size):
+            if not goes_element_by_element(other, node.results[0].size):
                 return FusionDecision.no(
                     f"{other.name} does not go element by element over its result"
                 )
@@ -488,7 +493,7 @@ class BlockFusion:
 
     @staticmethod
     def _follows_contraction(node: Node, group: Group) -> bool:
-        return _goes_element_by_element(node, group.root.results[0].size)
+        return goes_element_by_element(node, group.root.results[0].size)
 
     def _judge_fold(self, node: Node, group: Group, readers: Sequence[Node]) -> FusionDecision:
         at_root = self.places_of(node, group, readers) == AT_ROOT
@@ -573,20 +578,3 @@ def _bytes_behind(tensor: Tensor) -> int:
 def _initial_values(fold: Node) -> tuple[Tensor, ...]:
     """The operands of a reduction that its accumulators start as."""
     return fold.operands[len(fold.operands) // 2 :]
-
-
-def _goes_element_by_element(node: Node, size: int) -> bool:
-    """Whether an op keeps the row-major order of `size` elements, spreads a smaller operand, or
-    makes its elements of their index.
-    """
-    if node.name in ("broadcast_in_dim", "constant", "iota"):
-        return True
-    if node.name not in ELEMENTWISE and node.name != "reshape":
-        return False
-    cheap = node.name not in EXPENSIVE
-    return all(r.size == size or (cheap and r.size < size) for r in node.results)
-
-
-def is_free_to_repeat(node: Node) -> bool:
-    """Whether a producer is copied into every kernel that reads it."""
-    return node.name in FREE_TO_REPEAT or (node.name in MOVEMENT and node.results[0].size == 1)

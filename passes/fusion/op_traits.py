@@ -59,3 +59,20 @@ def repeats_operand(node: Node, operand: int) -> bool:
     if node.name == "broadcast_in_dim":
         return node.operands[0].size != node.results[0].size
     return node.name == "dynamic_update_slice" and operand == 0
+
+
+def goes_element_by_element(node: Node, size: int) -> bool:
+    """Whether an op keeps the row-major order of `size` elements, spreads a smaller operand, or
+    makes its elements of their index.
+    """
+    if node.name in ("broadcast_in_dim", "constant", "iota"):
+        return True
+    if node.name not in ELEMENTWISE and node.name != "reshape":
+        return False
+    cheap = node.name not in EXPENSIVE
+    return all(r.size == size or (cheap and r.size < size) for r in node.results)
+
+
+def is_free_to_repeat(node: Node) -> bool:
+    """Whether a producer is copied into every kernel that reads it."""
+    return node.name in FREE_TO_REPEAT or (node.name in MOVEMENT and node.results[0].size == 1)

@@ -1,0 +1,85 @@
+"""Whether several kernels compute a value each, or one stores it for all."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+
+from hlo.passes.cost.cycles import cycles
+from hlo.passes.cost.estimate import cores_for
+from hlo.passes.cost.machine import HOST, Machine
+from hlo.passes.cost.transfers import bytes_of
+from hlo.passes.hlo_to_loops.graph import Node
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Seconds that a value and all reads of it take.
+
+    Attributes:
+        stored: computed once and kept in memory.
+        again: computed by every kernel that reads it.
+        level: where it would be kept, such as `L2`.
+    """
+
+    stored: float
+    again: float
+    level: str
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it is computed again."""
+        return self.again < self.stored
+
+    @property
+    def reason(self) -> str:
+        """Why, for people."""
+        again, stored = 1e6 * self.again, 1e6 * self.stored
+        way = "less" if self.repeats else "no less"
+        return (
+            f"computing it again takes {again:.3g} us, {way} than to keep it in {self.level} "
+            f"({stored:.3g} us)"
+        )
+
+
+def again_or_stored(
+    node: Node, taken: int, kernels: int, distance: int, alone: bool, machine: Machine = HOST
+) -> Choice:
+    """What both ways cost.
+
+    Args:
+        taken: bytes that are read to compute the value.
+        kernels: how many read it.
+        distance: bytes touched from where it is stored to where it is read last, its own included.
+        alone: whether a kernel of its own would store it, not one of those that read it. Its launch
+            is not counted: small kernels are joined with others later.
+    """
+    cores, size = cores_for(node, machine), bytes_of(node.results[0])
+    level = machine.level_of(distance)
+
+    arithmetic = cycles(node) / machine.clock / cores
+
+    def seconds(times: int, moved: int) -> float:
+        traffic = [moved if n == level else 0 for n in range(len(machine.levels))]
+        return max(times * arithmetic, machine.moving_seconds(traffic, cores)[0])
+
+    stored = seconds(1, taken + size * (kernels + alone))
+    return Choice(stored, seconds(kernels, kernels * taken), machine.levels[level].name)
+
+
+@dataclass
+class Distances:
+    """How much is stored between two places of a block whose ops are visited from the last on."""
+
+    _places: list[int] = field(default_factory=list[int])  # negative, and so ascending
+    _sums: list[int] = field(default_factory=lambda: [0])
+
+    def note(self, place: int, stored: int) -> None:
+        """A kernel at a place ahead of all noted before stores so many bytes."""
+        self._places.append(-place)
+        self._sums.append(self._sums[-1] + stored)
+
+    def between(self, first: int, last: int) -> int:
+        """Bytes that kernels behind `first` and ahead of `last` write, and others read."""
+        low, high = bisect_left(self._places, -last + 1), bisect_left(self._places, -first)
+        return 2 * max(0, self._sums[high] - self._sums[low])
