@@ -66,6 +66,7 @@ public:
     {
       std::lock_guard<std::mutex> lock(mutex);
       statistics.bytesInUse += size.bytes;
+      ++statistics.allocations;
       auto &blocks = free[static_cast<size_t>(size.index)];
       if (!blocks.empty()) {
         void *pointer = blocks.back().pointer;

@@ -14,7 +14,8 @@ struct AllocatorStatistics {
   uint64_t bytesInUse = 0;
   uint64_t bytesCached = 0;
   uint64_t cacheLimit = 0;
-  uint64_t systemAllocations = 0; // blocks asked of the system so far
+  uint64_t allocations = 0;       // blocks given out so far
+  uint64_t systemAllocations = 0; // of these, asked of the system
 };
 
 /// At least `bytes` bytes with 64-byte alignment, of unspecified content; null if there is no memory. 0 bytes are 64.

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define HLO_ABI_VERSION 2u
+#define HLO_ABI_VERSION 3u
 
 typedef struct HloRuntime HloRuntime;
 
@@ -91,15 +91,19 @@ HLO_DECLARE_GEMM(c128, double)
 /* ---- Library functions -------------------------------------------------------------------------------------------
  * One calling convention: `buffers` are the operands and then the results, whole tensors in row-major order unless said
  * otherwise, and `parameters` the numbers each function lists, in that order. A result may be the same memory as an
- * operand of the same type where that is said. They return HLO_OK or an error code with a message. */
-typedef int32_t (*HloLibraryFn)(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters);
+ * operand of the same type where that is said. `scratch` is memory to work in, aligned to 64 bytes; where the call
+ * needs more than `scratch_bytes` it takes all of it from the runtime's cache. They return HLO_OK or an error code with
+ * a message. */
+typedef int32_t (*HloLibraryFn)(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters,
+                                void *scratch, int64_t scratch_bytes);
 
 /* Discrete Fourier transform over the last `rank` dimensions, as StableHLO defines `fft`.
  * Buffers: input, output (the same memory is allowed if their sizes in bytes agree).
  * Parameters: kind (0 FFT, 1 IFFT, 2 RFFT, 3 IRFFT), bytes of a real number (4 or 8), batch, rank (1..3), then the rank
  * lengths `fft_length`. RFFT reads lengths..., and writes (last / 2 + 1) complex numbers in its last dimension; IRFFT
  * the other way round. The inverse kinds divide by the number of points. */
-int32_t hlo_rt_fft(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters);
+int32_t hlo_rt_fft(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters, void *scratch,
+                   int64_t scratch_bytes);
 
 /* Order of sort keys. Numbers compare as their type does; the float orders differ at the ends:
  * TOTAL: -NaN < -inf < ... < -0 < +0 < ... < inf < NaN; CANONICAL: all zeros equal, all NaNs equal and last. */
@@ -118,18 +122,21 @@ typedef uint8_t (*HloCompareFn)(const void *const *lhs, const void *const *rhs);
 /* Sorts operands along one dimension by a comparator. Buffers: k operands, k results (a result may be its operand's
  * memory). Parameters: k, outer, n, inner (the shape is outer x n x inner, n the sorted dimension), stable (0 or 1),
  * then the k element sizes in bytes (1, 2, 4, 8 or 16). A comparator that is no order gives some permutation. */
-int32_t hlo_rt_sort(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters, HloCompareFn before);
+int32_t hlo_rt_sort(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters, void *scratch,
+                    int64_t scratch_bytes, HloCompareFn before);
 
 /* The same, stable, for comparators that order by keys in turn. Parameters: k, outer, n, inner, number of keys, the k
  * element sizes, and for each key: operand index, order (HLO_SORT_...), descending (0 or 1). Float keys are IEEE-like
  * formats of 2, 4 or 8 bytes (f16, bf16, f32, f64); integer keys have 1, 2, 4 or 8 bytes. An operand that is no key may
  * be null: its elements are their positions along the line, integers of up to 8 bytes; a result that is null is not
  * wanted. */
-int32_t hlo_rt_sort_keys(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters);
+int32_t hlo_rt_sort_keys(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters, void *scratch,
+                         int64_t scratch_bytes);
 
 /* The same where results hold the first elements of each sorted line alone, outer x first x inner, and are not their
  * operands' memory. Parameters: first, then those of hlo_rt_sort_keys. */
-int32_t hlo_rt_sort_first(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters);
+int32_t hlo_rt_sort_first(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters, void *scratch,
+                          int64_t scratch_bytes);
 
 /* LAPACK, by the targets and meanings of the custom calls jaxlib registers: the function of `lapack_spotrf_ffi` is
  * `hlo_rt_lapack_spotrf_ffi`, with the signature HloLibraryFn; for letters s, d, c, z: potrf, trsm, getrf, geqrf,

@@ -176,6 +176,7 @@ void defineMemory(nb::module_ &module) {
     result["bytes_in_use"] = statistics.bytesInUse;
     result["bytes_cached"] = statistics.bytesCached;
     result["cache_limit"] = statistics.cacheLimit;
+    result["allocations"] = statistics.allocations;
     result["system_allocations"] = statistics.systemAllocations;
     return result;
   });
@@ -212,6 +213,18 @@ NB_MODULE(_runtime, module) {
       result[name] = reinterpret_cast<uint64_t>(address);
     return result;
   });
+  module.def(
+      "library_scratch_bytes",
+      [](const std::string &function, const std::vector<bool> &present, const std::vector<int64_t> &parameters,
+         int threads) {
+        std::vector<void *> buffers;
+        char something = 0;
+        for (bool isThere : present)
+          buffers.push_back(isThere ? &something : nullptr);
+        return libraryScratchBytes(function, buffers.data(), parameters.data(), threads);
+      },
+      nb::arg("function"), nb::arg("present"), nb::arg("parameters"), nb::arg("threads"),
+      "Bytes that a library function works in, given which of its buffers there are and its parameters.");
   nb::class_<CallState>(module, "CallState",
                         "A runtime handle (`HloRuntime`) for calling runtime functions by address.")
       .def(nb::init<int>(), nb::arg("threads") = 0)

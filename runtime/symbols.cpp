@@ -1,7 +1,9 @@
 #include "symbols.h"
 
+#include "fft/fft.h"
 #include "kernel_abi.h"
 #include "lapack/symbols.h"
+#include "sorting/sort.h"
 
 #include <cmath>
 #include <complex>
@@ -108,8 +110,8 @@ std::vector<std::pair<const char *, void *>> makeSymbols() {
   HLO_SYMBOL(hlo_rt_gemm_batched_c128);
 #undef HLO_SYMBOL
 
-  for (const auto &[name, entry] : hlo::runtime::lapack::entries())
-    symbols.emplace_back(name, address(entry));
+  for (const auto &entry : hlo::runtime::lapack::entries())
+    symbols.emplace_back(entry.name, address(entry.function));
 
   using F1 = float (*)(float);
   using D1 = double (*)(double);
@@ -192,6 +194,21 @@ namespace hlo::runtime {
 const std::vector<std::pair<const char *, void *>> &runtimeSymbols() {
   static const std::vector<std::pair<const char *, void *>> symbols = makeSymbols();
   return symbols;
+}
+
+int64_t libraryScratchBytes(std::string_view function, void *const *buffers, const int64_t *parameters, int threads) {
+  if (function == "hlo_rt_fft")
+    return fft::scratchBytes(threads, parameters);
+  if (function == "hlo_rt_sort")
+    return sortScratchBytes(threads, buffers, parameters);
+  if (function == "hlo_rt_sort_keys")
+    return sortKeysScratchBytes(threads, buffers, parameters);
+  if (function == "hlo_rt_sort_first")
+    return sortFirstScratchBytes(threads, buffers, parameters);
+  for (const lapack::Entry &entry : lapack::entries())
+    if (function == entry.name)
+      return entry.scratchBytes(threads, parameters);
+  return 0;
 }
 
 } // namespace hlo::runtime

@@ -275,13 +275,14 @@ class Bufferizer:
             kept = [s.root for i, s in enumerate(sources) if i not in reusable] + targets
             usable = [inputs[i] for i in reusable if sources[i] not in kept]
             targets.append(self._result(block, node, result, usable))
-        self._call(name, self._launches[node], sources, targets)
+        self._call(node, name, sources, targets)
 
-    def _call(self, name: str, launch: int, sources: list[Storage], targets: list[Storage]) -> None:
+    def _call(self, node: Node, name: str, sources: list[Storage], targets: list[Storage]) -> None:
         kernel = self.table.kernels[name]
-        scratch = [self.text.alloc(n, t, f"{name} scratch", "") for n, t in kernel.scratch]
+        label, place = f"scratch of {label_of(node)}", location_of(node)
+        scratch = [self.text.alloc(n, t, label, place) for n, t in kernel.scratch]
         if kernel.units:
-            self.text.call(name, [*sources, *targets, *scratch], launch)
+            self.text.call(name, [*sources, *targets, *scratch], self._launches[node])
 
     def _update(
         self, block: Block, node: Node, name: str, kernel: Kernel, inputs: Sequence[Tensor]
@@ -308,8 +309,7 @@ class Bufferizer:
                 self.copies.append(f"{target.name}: {reason}")
                 self.text.copy(sources[i], target, reason)
             targets.append(target)
-        given = [sources[i] for i in range(len(inputs))]
-        self._call(name, self._launches[node], given, targets)
+        self._call(node, name, [sources[i] for i in range(len(inputs))], targets)
 
     # -- control flow ------------------------------------------------------------------------------
     def _while(self, block: Block, node: Node) -> None:

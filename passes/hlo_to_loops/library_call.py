@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hlo.executable import runtime
 from hlo.passes.hlo_to_loops.builder import Builder
+from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.emitter import Buffer
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
@@ -43,7 +45,9 @@ def library_kernel(
     callback: str = "",
     replaces: Sequence[tuple[int, int]] = (),
 ) -> Kernel:
-    """A kernel that calls `function(runtime, buffers, parameters[, comparator])`.
+    """A kernel that calls `function(runtime, buffers, parameters, scratch, bytes[, comparator])`.
+
+    The scratch is what the function says it works in on all processors of this process.
 
     Args:
         region: gives the kernel's inputs and outputs.
@@ -56,12 +60,17 @@ def library_kernel(
     b = Builder()
     pointers = array_of(b, [_pointer_or_null(b, buffer) for buffer in buffers], "!llvm.ptr")
     numbers = array_of(b, [b.constant(p, "i64") for p in parameters], "i64")
-    arguments, kinds = ["%runtime", pointers, numbers], ["!llvm.ptr"] * 3
+    scratch = _scratch(function, [buffer is not None for buffer in buffers], parameters)
+    memory = b.op("llvm.mlir.zero : !llvm.ptr") if scratch is None else pointer_to(b, scratch)
+    size = b.constant(0 if scratch is None else scratch.elements, "i64")
+    arguments = ["%runtime", pointers, numbers, memory, size]
+    kinds = ["!llvm.ptr"] * 4 + ["i64"]
     if callback:
         arguments.append(b.op("llvm.mlir.addressof @NAME__callback : !llvm.ptr"))
         kinds.append("!llvm.ptr")
     b.load(f"llvm.call @{function}({', '.join(arguments)}) : ({', '.join(kinds)}) -> i32")
-    text = function_text(b, list(inputs.values()), outputs).replace(
+    own = [] if scratch is None else [scratch]
+    text = function_text(b, list(inputs.values()), [*outputs, *own]).replace(
         "%begin: index", "%runtime: !llvm.ptr, %begin: index"
     )
     return Kernel(
@@ -71,8 +80,14 @@ def library_kernel(
         tuple(buffer.memref for buffer in outputs),
         runtime=True,
         replaces=_pairs(region, buffers, replaces),
+        scratch=tuple((buffer.elements, buffer.type) for buffer in own),
         declarations=(f"llvm.func @{function}({', '.join(kinds)}) -> i32",),
     )
+
+
+def _scratch(function: str, present: Sequence[bool], parameters: Sequence[int]) -> Buffer | None:
+    size = runtime.library_scratch_bytes(function, present, parameters, runtime.hardware_threads())
+    return Buffer("%scratch0", size, element_type("ui8")) if size else None
 
 
 def _pairs(

@@ -1,6 +1,7 @@
 // Fourier transforms of tensors: lines are loaded into split, interleaved form, transformed, and stored; see
 // kernel_abi.h.
 
+#include "fft.h"
 #include "plan.h"
 
 #include "../kernel_abi.h"
@@ -16,14 +17,23 @@ namespace {
 
 enum class Kind { Forward, Backward, RealForward, RealBackward };
 
+/// Rows of complex numbers, of which the first `width` count: a number's row is `pitch` numbers behind the one before.
+template <typename T> struct Rows {
+  T *data;
+  int64_t width, pitch;
+
+  T *at(int64_t row, int64_t column) const { return data + 2 * (row * pitch + column); }
+};
+
 /// A transform of every line of a tensor [outer][n][inner] (inner is 1 for the real kinds, whose lines differ in length
 /// between input and output). C is the type computed in.
 template <typename T, typename C> struct Pass {
   Kind kind;
-  const T *input;
-  T *output;
-  int64_t outer, n, inner;
+  Rows<const T> input;
+  Rows<T> output;
+  int64_t outer, n, inner; // inner a multiple of the rows' width, or 1
   C scale;
+  const T *ends = nullptr; // where RealBackward finds the last bins of lines of even length; null: behind the others
   std::shared_ptr<const Plan<C>> plan;
   std::shared_ptr<const std::vector<C>> roots; // for real lines of even length
   bool grouped;
@@ -33,6 +43,9 @@ template <typename T, typename C> struct Pass {
   int64_t linesPerUnit() const { return grouped ? groupLanes<C> : 1; }
   int64_t positions() const { return plan->length() + 1; } // half a real line has a bin more
   int64_t units() const { return (lines() + linesPerUnit() - 1) / linesPerUnit(); }
+  int64_t unitBytes(int64_t width) const {
+    return (2 * positions() * width + plan->scratchSize(width)) * static_cast<int64_t>(sizeof(C));
+  }
 };
 
 /// One unit's lines, and the memory they are transformed in.
@@ -55,13 +68,14 @@ Lines<Number> linesAt(Number *tensor, int64_t first, int64_t count, int64_t widt
 }
 
 template <typename T, typename C> void complexLines(const Pass<T, C> &p, Unit<T, C> &u, int64_t first, int64_t count) {
-  u.input = {{}, count, 2 * p.inner};
-  u.output = {{}, count, 2 * p.inner};
+  const int64_t width = p.input.width, rows = p.inner / width; // of a position of a line
+  u.input = {{}, count, 2 * rows * p.input.pitch};
+  u.output = {{}, count, 2 * rows * p.output.pitch};
   for (int64_t b = 0; b < p.linesPerUnit(); ++b) {
     const int64_t line = first + (b < count ? b : 0);
-    const int64_t at = 2 * (line / p.inner * p.n * p.inner + line % p.inner);
-    u.input.lane[b] = p.input + at;
-    u.output.lane[b] = p.output + at;
+    const int64_t row = line / p.inner * p.n * rows + line % p.inner / width, column = line % width;
+    u.input.lane[b] = p.input.at(row, column);
+    u.output.lane[b] = p.output.at(row, column);
   }
   transfer<T, C>().load(u.input, p.n, u.data);
   p.plan->run(p.kind == Kind::Forward ? u.data : u.exchanged(), u.scratch);
@@ -71,8 +85,8 @@ template <typename T, typename C> void complexLines(const Pass<T, C> &p, Unit<T,
 // An even real line is a complex one of half the length; the halves are told apart by symmetry.
 template <typename T, typename C> void realForward(const Pass<T, C> &p, Unit<T, C> &u, int64_t first, int64_t count) {
   const int64_t bins = p.n / 2 + 1, width = p.linesPerUnit();
-  u.input = linesAt(p.input, first, count, width, p.n, p.roots ? 2 : 1);
-  u.output = linesAt(p.output, first, count, width, 2 * bins, 2);
+  u.input = linesAt(p.input.data, first, count, width, p.n, p.roots ? 2 : 1);
+  u.output = linesAt(p.output.data, first, count, width, 2 * bins, 2);
   if (p.roots)
     transfer<T, C>().load(u.input, p.n / 2, u.data);
   else
@@ -95,10 +109,14 @@ template <typename C> void mirrorBins(const Split<C> &data, int64_t n) {
 }
 
 template <typename T, typename C> void realBackward(const Pass<T, C> &p, Unit<T, C> &u, int64_t first, int64_t count) {
-  const int64_t bins = p.n / 2 + 1, width = p.linesPerUnit();
-  u.input = linesAt(p.input, first, count, width, 2 * bins, 2);
-  u.output = linesAt(p.output, first, count, width, p.n, p.roots ? 2 : 1);
-  transfer<T, C>().load(u.input, bins, u.data);
+  const int64_t bins = p.n / 2 + 1, near = p.ends ? bins - 1 : bins, width = p.linesPerUnit();
+  u.input = linesAt(p.input.data, first, count, width, 2 * p.input.pitch, 2);
+  u.output = linesAt(p.output.data, first, count, width, p.n, p.roots ? 2 : 1);
+  transfer<T, C>().load(u.input, near, u.data);
+  if (p.ends) {
+    const Split<C> last{u.data.re + near * width, u.data.im + near * width, u.data.grouped};
+    transfer<T, C>().load(linesAt(p.ends, first, count, width, 2, 2), 1, last);
+  }
   if (p.roots)
     arithmetic<C>().binsToPairs(u.data, p.n / 2, p.roots->data());
   else
@@ -112,27 +130,22 @@ template <typename T, typename C> void realBackward(const Pass<T, C> &p, Unit<T,
 
 template <typename T, typename C> void runUnits(void **args, int64_t begin, int64_t end) {
   const auto &p = *static_cast<const Pass<T, C> *>(args[0]);
-  const auto *runtime = static_cast<const HloRuntime *>(args[1]);
-  try {
-    Scratch scratch;
-    const int64_t width = p.linesPerUnit(), size = p.positions() * width;
-    C *memory = scratch.get<C>(2 * size + p.plan->scratchSize(width));
-    Unit<T, C> unit{{}, {}, {memory, memory + size, p.grouped}, memory + 2 * size};
-    for (int64_t at = begin; at < end; ++at) {
-      const int64_t first = at * width, count = std::min(width, p.lines() - first);
-      if (p.kind == Kind::RealForward)
-        realForward(p, unit, first, count);
-      else if (p.kind == Kind::RealBackward)
-        realBackward(p, unit, first, count);
-      else
-        complexLines(p, unit, first, count);
-    }
-  } catch (const std::bad_alloc &) {
-    hlo_rt_set_error(runtime, "fft: out of memory");
+  const Slots::Lease lease(*static_cast<Slots *>(args[1]));
+  const int64_t width = p.linesPerUnit(), size = p.positions() * width;
+  C *memory = reinterpret_cast<C *>(lease.data());
+  Unit<T, C> unit{{}, {}, {memory, memory + size, p.grouped}, memory + 2 * size};
+  for (int64_t at = begin; at < end; ++at) {
+    const int64_t first = at * width, count = std::min(width, p.lines() - first);
+    if (p.kind == Kind::RealForward)
+      realForward(p, unit, first, count);
+    else if (p.kind == Kind::RealBackward)
+      realBackward(p, unit, first, count);
+    else
+      complexLines(p, unit, first, count);
   }
 }
 
-template <typename T, typename C> void runPass(const HloRuntime *runtime, Pass<T, C> p) {
+template <typename T, typename C> void runPass(int threads, Carver &carver, Pass<T, C> p) {
   const bool halved = p.isReal() && p.n % 2 == 0;
   p.plan = planFor<C>(halved ? p.n / 2 : p.n);
   if (halved)
@@ -140,17 +153,21 @@ template <typename T, typename C> void runPass(const HloRuntime *runtime, Pass<T
   // Whole groups fill the vector registers, as long as they stay in the cache.
   constexpr int64_t cacheBytes = 1 << 21;
   constexpr int64_t width = groupLanes<C>;
-  const int64_t groupBytes = (2 * p.positions() * width + p.plan->scratchSize(width)) * static_cast<int64_t>(sizeof(C));
-  p.grouped = p.lines() * 2 >= width && groupBytes <= cacheBytes;
+  p.grouped = p.lines() * 2 >= width && p.unitBytes(width) <= cacheBytes;
   const int64_t numbersPerPiece = 1 << 14;
   const int64_t grain = std::max<int64_t>(1, numbersPerPiece / (p.n * p.linesPerUnit()));
-  void *args[] = {&p, const_cast<HloRuntime *>(runtime)};
-  parallelFor(runtime->threads, runUnits<T, C>, args, p.units(), grain);
+  const int64_t mark = carver.mark();
+  Slots slots(carver, p.unitBytes(p.linesPerUnit()), std::min<int64_t>(threads, (p.units() + grain - 1) / grain));
+  void *args[] = {&p, &slots};
+  if (!carver.isCounting())
+    parallelFor(slots.count, runUnits<T, C>, args, p.units(), grain);
+  carver.releaseTo(mark);
 }
 
-/// A whole problem: rank lengths, and the tensors they are of.
+/// A whole problem: rank lengths, the tensors they are of, and where its working memory comes from.
 template <typename T> struct Problem {
-  const HloRuntime *runtime;
+  int threads;
+  Carver &carver;
   int64_t batch;
   int rank;
   int64_t lengths[3];
@@ -163,22 +180,25 @@ template <typename T> struct Problem {
   }
 
   // Large primes in single precision go through double, for the detour triples the rounding errors.
-  void pass(Kind kind, const T *input, T *output, int64_t outer, int64_t n, int64_t inner, double scale) const {
+  void pass(Kind kind, Rows<const T> input, Rows<T> output, int64_t outer, int64_t n, int64_t inner, double scale,
+            const T *ends = nullptr) const {
     const bool halved = (kind == Kind::RealForward || kind == Kind::RealBackward) && n % 2 == 0;
     if (sizeof(T) == 4 && !hasSmallFactors(halved ? n / 2 : n))
-      runPass<T, double>(runtime, {kind, input, output, outer, n, inner, scale, nullptr, nullptr, false});
+      runPass<T, double>(threads, carver, {kind, input, output, outer, n, inner, scale, ends, nullptr, nullptr, false});
     else
-      runPass<T, T>(runtime, {kind, input, output, outer, n, inner, static_cast<T>(scale), nullptr, nullptr, false});
+      runPass<T, T>(threads, carver,
+                    {kind, input, output, outer, n, inner, static_cast<T>(scale), ends, nullptr, nullptr, false});
   }
 
-  // All dimensions but the last, of complex data whose last dimension has `last` elements.
-  void outerPasses(Kind kind, const T *input, T *output, int64_t last, double scale) const {
+  /// All dimensions but the last, of rows of complex data along that.
+  void outerPasses(Kind kind, Rows<const T> input, Rows<T> output, double scale) const {
     int64_t outer = batch;
     for (int d = 0; d + 1 < rank; outer *= lengths[d++]) {
-      int64_t inner = last;
+      int64_t inner = input.width;
       for (int e = d + 1; e + 1 < rank; ++e)
         inner *= lengths[e];
-      pass(kind, d == 0 ? input : output, output, outer, lengths[d], inner, d + 2 == rank ? scale : 1);
+      const Rows<const T> from = d == 0 ? input : Rows<const T>{output.data, output.width, output.pitch};
+      pass(kind, from, output, outer, lengths[d], inner, d + 2 == rank ? scale : 1);
     }
   }
 
@@ -189,28 +209,42 @@ template <typename T> struct Problem {
     if (kind == 0 || kind == 1) {
       const Kind direction = kind == 0 ? Kind::Forward : Kind::Backward;
       const double scale = kind == 0 ? 1 : inverse;
-      pass(direction, input, output, lines, last, 1, isLastPass ? scale : 1);
-      outerPasses(direction, output, output, last, scale);
+      pass(direction, {input, 1, 1}, {output, 1, 1}, lines, last, 1, isLastPass ? scale : 1);
+      outerPasses(direction, {output, last, last}, {output, last, last}, scale);
     } else if (kind == 2) {
-      pass(Kind::RealForward, input, output, lines, last, 1, 1);
-      outerPasses(Kind::Forward, output, output, bins, 1);
+      pass(Kind::RealForward, {input, 1, last}, {output, 1, bins}, lines, last, 1, 1);
+      outerPasses(Kind::Forward, {output, bins, bins}, {output, bins, bins}, 1);
+    } else if (isLastPass) {
+      pass(Kind::RealBackward, {input, 1, bins}, {output, 1, last}, lines, last, 1, inverse);
     } else {
-      Scratch scratch;
-      const T *spectrum = input;
-      if (!isLastPass) {
-        T *intermediate = scratch.get<T>(2 * lines * bins);
-        outerPasses(Kind::Backward, input, intermediate, bins, 1);
-        spectrum = intermediate;
-      }
-      pass(Kind::RealBackward, spectrum, output, lines, last, 1, inverse);
+      realBackwardOfMany(input, output, inverse);
     }
+  }
+
+  /// The outer dimensions' passes put their results where those of the last one go. Of lines of even length that has
+  /// room for all bins but the last; of odd length, for none.
+  void realBackwardOfMany(const T *input, T *output, double scale) const {
+    const int64_t last = lengths[rank - 1], lines = batch * points() / last, bins = last / 2 + 1;
+    const bool even = last % 2 == 0;
+    const int64_t near = even ? bins - 1 : bins;
+    const Rows<T> spectrum{even ? output : carver.take<T>(2 * lines * bins), near, near};
+    outerPasses(Kind::Backward, {input, near, bins}, spectrum, 1);
+    T *ends = even ? carver.take<T>(2 * lines) : nullptr;
+    if (even)
+      outerPasses(Kind::Backward, {input + 2 * near, 1, bins}, {ends, 1, 1}, 1);
+    pass(Kind::RealBackward, {spectrum.data, 1, near}, {output, 1, last}, lines, last, 1, scale, ends);
   }
 };
 
-template <typename T> void run(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters) {
-  Problem<T> problem{runtime, parameters[2], static_cast<int>(parameters[3]), {}};
+template <typename T>
+void run(int threads, Carver &carver, const void *input, void *output, const int64_t *parameters) {
+  Problem<T> problem{threads, carver, parameters[2], static_cast<int>(parameters[3]), {}};
   std::copy_n(parameters + 4, problem.rank, problem.lengths);
-  problem.run(static_cast<int>(parameters[0]), static_cast<const T *>(buffers[0]), static_cast<T *>(buffers[1]));
+  problem.run(static_cast<int>(parameters[0]), static_cast<const T *>(input), static_cast<T *>(output));
+}
+
+void runEither(int threads, Carver &carver, const void *input, void *output, const int64_t *parameters) {
+  (parameters[1] == 4 ? run<float> : run<double>)(threads, carver, input, output, parameters);
 }
 
 bool isValid(const int64_t *parameters) {
@@ -221,9 +255,19 @@ bool isValid(const int64_t *parameters) {
 }
 
 } // namespace
+
+int64_t scratchBytes(int threads, const int64_t *parameters) {
+  if (!isValid(parameters) || parameters[2] == 0)
+    return 0;
+  Carver counting;
+  runEither(threads, counting, nullptr, nullptr, parameters);
+  return counting.bytes();
+}
+
 } // namespace hlo::runtime::fft
 
-int32_t hlo_rt_fft(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters) {
+int32_t hlo_rt_fft(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters, void *scratch,
+                   int64_t scratchBytes) {
   using namespace hlo::runtime;
   if (!fft::isValid(parameters))
     return fail(runtime, HLO_ERROR,
@@ -231,12 +275,11 @@ int32_t hlo_rt_fft(const HloRuntime *runtime, void *const *buffers, const int64_
   if (parameters[2] == 0)
     return HLO_OK;
   try {
-    if (parameters[1] == 4)
-      fft::run<float>(runtime, buffers, parameters);
-    else
-      fft::run<double>(runtime, buffers, parameters);
+    const Workspace workspace(scratch, scratchBytes, fft::scratchBytes(runtime->threads, parameters));
+    Carver carver(workspace.data());
+    fft::runEither(runtime->threads, carver, buffers[0], buffers[1], parameters);
   } catch (const std::bad_alloc &) {
     return fail(runtime, HLO_ERROR_OUT_OF_MEMORY, "fft: out of memory");
   }
-  return runtime->failed ? HLO_ERROR_OUT_OF_MEMORY : HLO_OK;
+  return HLO_OK;
 }

@@ -110,8 +110,10 @@ int64_t paddedLength(int64_t atLeast) {
 } // namespace
 
 bool hasSmallFactors(int64_t n) {
-  const std::vector<int64_t> found = factors(n);
-  return found.empty() || found.back() <= largestRadix;
+  for (int64_t radix = 2; radix <= largestRadix; ++radix)
+    while (n % radix == 0)
+      n /= radix;
+  return n == 1;
 }
 
 template <typename T> Plan<T>::Plan(int64_t n) : n(n) {

@@ -7,9 +7,14 @@ namespace hlo::runtime::lapack {
 
 inline double cube(int64_t n) { return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n); }
 
+inline char otherTriangle(char uplo) { return uplo == 'L' ? 'U' : 'L'; }
+
 /// op(A) X = B or X op(A) = B.
-template <typename T> class TriangularSolve : public Problem {
+template <typename T> class TriangularSolve : public PlannedProblem<TriangularSolve<T>> {
 public:
+  using PlannedProblem<TriangularSolve<T>>::batch, PlannedProblem<TriangularSolve<T>>::flops,
+      PlannedProblem<TriangularSolve<T>>::solve;
+
   explicit TriangularSolve(const Call &call) : call(call), routine("trsm") {
     call.expect({2, 2}, {2});
     diag = static_cast<char>(call.attributes[0]);
@@ -23,15 +28,21 @@ public:
     flops = static_cast<double>(m) * n * order;
   }
 
-  void solve(int64_t item, Scratch &scratch) const override {
-    T *a = scratch.get<T>(static_cast<int64_t>(order) * order);
-    T *b = scratch.get<T>(static_cast<int64_t>(m) * n);
-    call.load(call.operands[0], item, a);
-    call.load(call.operands[1], item, b);
+  struct Work {};
+  Work carve(Carver &) const { return {}; }
+
+  // Row-major tensors are their transposes to the routine: op(A) X = B is X' op(A)' = B', op(A)' being op of A'.
+  void solve(int64_t item, const Work &) const {
+    const T *a = call.matrixOf<T>(call.operands[0], item), *from = call.matrixOf<T>(call.operands[1], item);
+    T *b = call.matrixOf<T>(call.results[0], item);
+    if (from != b)
+      std::copy_n(from, static_cast<int64_t>(m) * n, b);
     const T one(1);
-    const int lda = leading(order), ldb = leading(m);
-    routine(&side, &uplo, &trans, &diag, &m, &n, &one, a, &lda, b, &ldb);
-    call.store(call.results[0], item, b);
+    const int rows = call.columnMajor ? m : n, columns = call.columnMajor ? n : m;
+    const char sideSeen = call.columnMajor ? side : side == 'L' ? 'R' : 'L';
+    const char uploSeen = call.columnMajor ? uplo : otherTriangle(uplo);
+    const int lda = leading(order), ldb = leading(rows);
+    routine(&sideSeen, &uploSeen, &trans, &diag, &rows, &columns, &one, a, &lda, b, &ldb);
   }
 
 private:
@@ -41,8 +52,10 @@ private:
   int order, m, n;
 };
 
-template <typename T> class Cholesky : public Problem {
+template <typename T> class Cholesky : public PlannedProblem<Cholesky<T>> {
 public:
+  using PlannedProblem<Cholesky<T>>::batch, PlannedProblem<Cholesky<T>>::flops, PlannedProblem<Cholesky<T>>::solve;
+
   explicit Cholesky(const Call &call) : call(call), routine("potrf") {
     call.expect({2}, {2, 0});
     uplo = static_cast<char>(call.attributes[0]);
@@ -51,12 +64,18 @@ public:
     flops = cube(n) / 3;
   }
 
-  void solve(int64_t item, Scratch &scratch) const override {
-    T *a = scratch.get<T>(static_cast<int64_t>(n) * n);
-    call.load(call.operands[0], item, a);
+  struct Work {};
+  Work carve(Carver &) const { return {}; }
+
+  // A row-major tensor is its transpose to the routine: with A = L L^H, its factor is L' in the other triangle.
+  void solve(int64_t item, const Work &) const {
+    const T *from = call.matrixOf<T>(call.operands[0], item);
+    T *a = call.matrixOf<T>(call.results[0], item);
+    if (from != a)
+      std::copy_n(from, static_cast<int64_t>(n) * n, a);
+    const char uploSeen = call.columnMajor ? uplo : otherTriangle(uplo);
     const int lda = leading(n);
-    routine(&uplo, &n, a, &lda, &call.info(1, item));
-    call.store(call.results[0], item, a);
+    routine(&uploSeen, &n, a, &lda, &call.info(1, item));
   }
 
 private:
@@ -66,8 +85,10 @@ private:
   int n;
 };
 
-template <typename T> class Lu : public Problem {
+template <typename T> class Lu : public PlannedProblem<Lu<T>> {
 public:
+  using PlannedProblem<Lu<T>>::batch, PlannedProblem<Lu<T>>::flops, PlannedProblem<Lu<T>>::solve;
+
   explicit Lu(const Call &call) : call(call), routine("getrf") {
     call.expect({2}, {2, 1, 0});
     m = fortran(call.results[0].rows());
@@ -76,8 +97,13 @@ public:
     flops = cube(std::max(m, n));
   }
 
-  void solve(int64_t item, Scratch &scratch) const override {
-    T *a = scratch.get<T>(static_cast<int64_t>(m) * n);
+  struct Work {
+    T *spare;
+  };
+  Work carve(Carver &carver) const { return {call.spareFor<T>(call.results[0], carver)}; }
+
+  void solve(int64_t item, const Work &work) const {
+    T *a = call.memoryFor(call.results[0], item, work.spare);
     call.load(call.operands[0], item, a);
     const int lda = leading(m);
     routine(&m, &n, a, &lda, call.resultVector<int32_t>(1, item), &call.info(2, item));
@@ -90,8 +116,10 @@ private:
   int m, n;
 };
 
-template <typename T> class Qr : public Problem {
+template <typename T> class Qr : public PlannedProblem<Qr<T>> {
 public:
+  using PlannedProblem<Qr<T>>::batch, PlannedProblem<Qr<T>>::flops, PlannedProblem<Qr<T>>::solve;
+
   explicit Qr(const Call &call) : call(call), routine("geqrf") {
     call.expect({2}, {2, 1});
     m = fortran(call.results[0].rows());
@@ -105,12 +133,17 @@ public:
     workSize = queried(size);
   }
 
-  void solve(int64_t item, Scratch &scratch) const override {
-    T *a = scratch.get<T>(static_cast<int64_t>(m) * n);
+  struct Work {
+    T *spare, *work;
+  };
+  Work carve(Carver &carver) const { return {call.spareFor<T>(call.results[0], carver), carver.take<T>(workSize)}; }
+
+  void solve(int64_t item, const Work &work) const {
+    T *a = call.memoryFor(call.results[0], item, work.spare);
     call.load(call.operands[0], item, a);
     int info = 0;
     const int lda = leading(m), length = fortran(workSize);
-    routine(&m, &n, a, &lda, call.resultVector<T>(1, item), scratch.get<T>(workSize), &length, &info);
+    routine(&m, &n, a, &lda, call.resultVector<T>(1, item), work.work, &length, &info);
     call.store(call.results[0], item, a);
   }
 
@@ -122,8 +155,10 @@ private:
 };
 
 /// QR with column pivoting; the second operand says which columns are fixed in front.
-template <typename T> class PivotedQr : public Problem {
+template <typename T> class PivotedQr : public PlannedProblem<PivotedQr<T>> {
 public:
+  using PlannedProblem<PivotedQr<T>>::batch, PlannedProblem<PivotedQr<T>>::flops, PlannedProblem<PivotedQr<T>>::solve;
+
   explicit PivotedQr(const Call &call) : call(call), routine("geqp3") {
     call.expect({2, 1}, {2, 1, 1});
     m = fortran(call.results[0].rows());
@@ -135,15 +170,23 @@ public:
     workSize = queried(size);
   }
 
-  void solve(int64_t item, Scratch &scratch) const override {
-    T *a = scratch.get<T>(static_cast<int64_t>(m) * n);
+  struct Work {
+    T *spare, *work;
+    Real<T> *real;
+  };
+  Work carve(Carver &carver) const {
+    return {call.spareFor<T>(call.results[0], carver), carver.take<T>(workSize),
+            carver.take<Real<T>>(isComplex<T> ? 2 * static_cast<int64_t>(n) : 0)};
+  }
+
+  void solve(int64_t item, const Work &work) const {
+    T *a = call.memoryFor(call.results[0], item, work.spare);
     call.load(call.operands[0], item, a);
     auto *pivots = call.resultVector<int32_t>(1, item);
     const auto *fixed = call.operandVector<int32_t>(1, item);
     if (fixed != pivots)
       std::copy_n(fixed, n, pivots);
-    run(a, pivots, call.resultVector<T>(2, item), scratch.get<T>(workSize), fortran(workSize),
-        scratch.get<Real<T>>(2 * static_cast<int64_t>(n)));
+    run(a, pivots, call.resultVector<T>(2, item), work.work, fortran(workSize), work.real);
     call.store(call.results[0], item, a);
   }
 
@@ -164,8 +207,11 @@ private:
 };
 
 /// The orthogonal factor from its reflectors.
-template <typename T> class HouseholderProduct : public Problem {
+template <typename T> class HouseholderProduct : public PlannedProblem<HouseholderProduct<T>> {
 public:
+  using PlannedProblem<HouseholderProduct<T>>::batch, PlannedProblem<HouseholderProduct<T>>::flops,
+      PlannedProblem<HouseholderProduct<T>>::solve;
+
   explicit HouseholderProduct(const Call &call) : call(call), routine(isComplex<T> ? "ungqr" : "orgqr") {
     call.expect({2, 1}, {2});
     m = fortran(call.results[0].rows());
@@ -182,12 +228,17 @@ public:
     workSize = queried(size);
   }
 
-  void solve(int64_t item, Scratch &scratch) const override {
-    T *a = scratch.get<T>(static_cast<int64_t>(m) * n);
+  struct Work {
+    T *spare, *work;
+  };
+  Work carve(Carver &carver) const { return {call.spareFor<T>(call.results[0], carver), carver.take<T>(workSize)}; }
+
+  void solve(int64_t item, const Work &work) const {
+    T *a = call.memoryFor(call.results[0], item, work.spare);
     call.load(call.operands[0], item, a);
     int info = 0;
     const int lda = leading(m), length = fortran(workSize);
-    routine(&m, &n, &k, a, &lda, call.operandVector<T>(1, item), scratch.get<T>(workSize), &length, &info);
+    routine(&m, &n, &k, a, &lda, call.operandVector<T>(1, item), work.work, &length, &info);
     call.store(call.results[0], item, a);
   }
 
@@ -199,8 +250,11 @@ private:
 };
 
 /// A matrix times the orthogonal factor that reflectors describe.
-template <typename T> class HouseholderMultiply : public Problem {
+template <typename T> class HouseholderMultiply : public PlannedProblem<HouseholderMultiply<T>> {
 public:
+  using PlannedProblem<HouseholderMultiply<T>>::batch, PlannedProblem<HouseholderMultiply<T>>::flops,
+      PlannedProblem<HouseholderMultiply<T>>::solve;
+
   explicit HouseholderMultiply(const Call &call) : call(call), routine(isComplex<T> ? "unmqr" : "ormqr") {
     call.expect({2, 1, 2}, {2});
     side = call.attributes[0] ? 'L' : 'R';
@@ -218,12 +272,19 @@ public:
     workSize = queried(size);
   }
 
-  void solve(int64_t item, Scratch &scratch) const override {
-    T *a = scratch.get<T>(call.operands[0].rows() * call.operands[0].columns());
-    T *c = scratch.get<T>(static_cast<int64_t>(m) * n);
+  struct Work {
+    T *reflectors, *spare, *work;
+  };
+  Work carve(Carver &carver) const {
+    return {carver.take<T>(call.operands[0].rows() * call.operands[0].columns()),
+            call.spareFor<T>(call.results[0], carver), carver.take<T>(workSize)};
+  }
+
+  void solve(int64_t item, const Work &work) const {
+    T *a = work.reflectors, *c = call.memoryFor(call.results[0], item, work.spare);
     call.load(call.operands[0], item, a);
     call.load(call.operands[2], item, c);
-    run(a, call.operandVector<T>(1, item), c, scratch.get<T>(workSize), fortran(workSize));
+    run(a, call.operandVector<T>(1, item), c, work.work, fortran(workSize));
     call.store(call.results[0], item, c);
   }
 
@@ -242,8 +303,11 @@ private:
 };
 
 /// A tridiagonal system; the lower diagonal's first element and the upper's last are not part of it.
-template <typename T> class TridiagonalSolve : public Problem {
+template <typename T> class TridiagonalSolve : public PlannedProblem<TridiagonalSolve<T>> {
 public:
+  using PlannedProblem<TridiagonalSolve<T>>::batch, PlannedProblem<TridiagonalSolve<T>>::flops,
+      PlannedProblem<TridiagonalSolve<T>>::solve;
+
   explicit TridiagonalSolve(const Call &call) : call(call), routine("gtsv") {
     call.expect({1, 1, 1, 2}, {1, 1, 1, 2, 0});
     n = fortran(call.results[3].rows());
@@ -252,7 +316,12 @@ public:
     flops = 10.0 * n * columns;
   }
 
-  void solve(int64_t item, Scratch &scratch) const override {
+  struct Work {
+    T *spare;
+  };
+  Work carve(Carver &carver) const { return {call.spareFor<T>(call.results[3], carver)}; }
+
+  void solve(int64_t item, const Work &work) const {
     T *diagonals[3];
     for (size_t i = 0; i < 3; ++i) {
       diagonals[i] = call.resultVector<T>(i, item);
@@ -260,7 +329,7 @@ public:
       if (from != diagonals[i])
         std::copy_n(from, n, diagonals[i]);
     }
-    T *b = scratch.get<T>(static_cast<int64_t>(n) * columns);
+    T *b = call.memoryFor(call.results[3], item, work.spare);
     call.load(call.operands[3], item, b);
     const int ldb = leading(n);
     routine(&n, &columns, diagonals[0] + 1, diagonals[1], diagonals[2], b, &ldb, &call.info(4, item));

@@ -1,10 +1,10 @@
 #include "problem.h"
 
-#include "../runtime.h"
 #include "../thread_pool.h"
 
 #include <algorithm>
 #include <climits>
+#include <utility>
 
 namespace hlo::runtime::lapack {
 namespace {
@@ -19,37 +19,49 @@ template <typename T> void transpose(const T *from, T *to, int64_t rows, int64_t
           to[j * rows + i] = from[i * columns + j];
 }
 
-struct Work {
-  const HloRuntime *runtime;
-  const Problem *problem;
-};
+// Exchanges rows and columns of a square matrix, block by block for the same reason.
+template <typename T> void transposeInPlace(T *matrix, int64_t n) {
+  constexpr int64_t block = 16;
+  for (int64_t i0 = 0; i0 < n; i0 += block)
+    for (int64_t j0 = 0; j0 <= i0; j0 += block)
+      for (int64_t i = i0; i < std::min(i0 + block, n); ++i)
+        for (int64_t j = j0; j < std::min(j0 + block, i); ++j)
+          std::swap(matrix[i * n + j], matrix[j * n + i]);
+}
 
 void solveItems(void **args, int64_t begin, int64_t end) {
-  const Work &work = *static_cast<const Work *>(args[0]);
-  try {
-    for (int64_t item = begin; item < end; ++item) {
-      Scratch scratch;
-      work.problem->solve(item, scratch);
-    }
-  } catch (const std::bad_alloc &) {
-    hlo_rt_set_error(work.runtime, "LAPACK: out of memory");
-  }
+  const Slots::Lease lease(*static_cast<Slots *>(args[1]));
+  for (int64_t item = begin; item < end; ++item)
+    static_cast<const Problem *>(args[0])->solve(item, lease.data());
+}
+
+int64_t grainOf(const Problem &problem) {
+  constexpr double flopsPerPiece = 1e5;
+  return std::max<int64_t>(1, static_cast<int64_t>(flopsPerPiece / std::max(problem.flops, 1.0)));
+}
+
+int64_t piecesOf(int threads, const Problem &problem) {
+  return std::min<int64_t>(threads, (problem.batch + grainOf(problem) - 1) / grainOf(problem));
 }
 
 } // namespace
 
-int64_t Tensor::size() const {
+int64_t Tensor::batch(int coreRank) const {
   int64_t product = 1;
-  for (int64_t dim : dims)
-    product *= dim;
+  for (int64_t i = 0; i + coreRank < rank; ++i)
+    product *= dims[i];
   return product;
 }
 
-int64_t Tensor::batch(int coreRank) const {
-  int64_t product = 1;
-  for (size_t i = 0; i + static_cast<size_t>(coreRank) < dims.size(); ++i)
-    product *= dims[i];
-  return product;
+void Tensors::add(const Tensor &tensor) {
+  if (count == most)
+    throw Error(HLO_ERROR, "LAPACK: more operands or results than any routine has");
+  items[count++] = tensor;
+}
+
+bool Tensors::haveCoreRanks(std::initializer_list<int> ranks) const {
+  return count == ranks.size() &&
+         std::equal(ranks.begin(), ranks.end(), items, [](int core, const Tensor &t) { return t.rank >= core; });
 }
 
 Call::Call(void *const *buffers, const int64_t *parameters) : columnMajor(parameters[0] != 0) {
@@ -57,60 +69,67 @@ Call::Call(void *const *buffers, const int64_t *parameters) : columnMajor(parame
   const int64_t *next = parameters + 3;
   for (int64_t i = 0; i < operandCount + resultCount; ++i) {
     const int64_t rank = *next++;
-    Tensor tensor{buffers[i], std::vector<int64_t>(next, next + rank)};
+    const Tensor tensor{buffers ? buffers[i] : nullptr, next, rank};
     next += rank;
-    if (std::any_of(tensor.dims.begin(), tensor.dims.end(), [](int64_t d) { return d < 0 || d > INT_MAX; }))
+    if (std::any_of(tensor.dims, next, [](int64_t d) { return d < 0 || d > INT_MAX; }))
       throw Error(HLO_ERROR, "LAPACK: a dimension is out of range");
-    (i < operandCount ? operands : results).push_back(std::move(tensor));
+    (i < operandCount ? operands : results).add(tensor);
   }
   attributes = next;
 }
 
-void Call::expect(const std::vector<int> &operandRanks, const std::vector<int> &resultRanks) const {
-  const auto fits = [](const std::vector<Tensor> &tensors, const std::vector<int> &ranks) {
-    if (tensors.size() != ranks.size())
-      return false;
-    for (size_t i = 0; i < ranks.size(); ++i)
-      if (tensors[i].dims.size() < static_cast<size_t>(ranks[i]))
-        return false;
-    return true;
-  };
-  if (!fits(operands, operandRanks) || !fits(results, resultRanks))
+void Call::expect(std::initializer_list<int> operandRanks, std::initializer_list<int> resultRanks) const {
+  if (!operands.haveCoreRanks(operandRanks) || !results.haveCoreRanks(resultRanks))
     throw Error(HLO_ERROR, "LAPACK: the number or rank of operands or results does not fit the routine");
 }
 
 template <typename T> void Call::load(const Tensor &tensor, int64_t item, T *to) const {
   const T *from = matrixOf<T>(tensor, item);
-  if (columnMajor)
-    std::copy_n(from, tensor.rows() * tensor.columns(), to);
-  else
+  const bool isVector = tensor.rows() == 1 || tensor.columns() == 1;
+  if (columnMajor || isVector) {
+    if (from != to)
+      std::copy_n(from, tensor.rows() * tensor.columns(), to);
+  } else if (from == to) {
+    transposeInPlace(to, tensor.rows());
+  } else {
     transpose(from, to, tensor.rows(), tensor.columns());
+  }
 }
 
-template <typename T> void Call::store(const Tensor &tensor, int64_t item, const T *from) const {
+template <typename T> void Call::store(const Tensor &tensor, int64_t item, T *from) const {
   T *to = matrixOf<T>(tensor, item);
-  if (columnMajor)
-    std::copy_n(from, tensor.rows() * tensor.columns(), to);
-  else
-    transpose(from, to, tensor.columns(), tensor.rows());
+  const bool isVector = tensor.rows() == 1 || tensor.columns() == 1;
+  if (columnMajor || isVector) {
+    if (from != to)
+      std::copy_n(from, tensor.rows() * tensor.columns(), to);
+  } else if (from == to) {
+    transposeInPlace(to, tensor.rows());
+  } else {
+    transpose(static_cast<const T *>(from), to, tensor.columns(), tensor.rows());
+  }
 }
 
 #define HLO_INSTANTIATE(T)                                                                                             \
   template void Call::load<T>(const Tensor &, int64_t, T *) const;                                                     \
-  template void Call::store<T>(const Tensor &, int64_t, const T *) const;
+  template void Call::store<T>(const Tensor &, int64_t, T *) const;
 HLO_INSTANTIATE(float)
 HLO_INSTANTIATE(double)
 HLO_INSTANTIATE(std::complex<float>)
 HLO_INSTANTIATE(std::complex<double>)
 #undef HLO_INSTANTIATE
 
-int32_t solveBatch(const HloRuntime *runtime, const Problem &problem) {
-  constexpr double flopsPerPiece = 1e5;
-  const auto grain = std::max<int64_t>(1, static_cast<int64_t>(flopsPerPiece / std::max(problem.flops, 1.0)));
-  Work work{runtime, &problem};
-  void *args[] = {&work};
-  parallelFor(runtime->threads, solveItems, args, problem.batch, grain);
-  return runtime->failed ? HLO_ERROR_OUT_OF_MEMORY : HLO_OK;
+int64_t scratchBytes(int threads, const Problem &problem) {
+  Carver counting;
+  const Slots slots(counting, problem.workBytes(), piecesOf(threads, problem));
+  return counting.bytes();
+}
+
+void solveBatch(int threads, const Problem &problem, void *scratch, int64_t bytes) {
+  const Workspace workspace(scratch, bytes, scratchBytes(threads, problem));
+  Carver carver(workspace.data());
+  Slots slots(carver, problem.workBytes(), piecesOf(threads, problem));
+  void *args[] = {const_cast<Problem *>(&problem), &slots};
+  parallelFor(slots.count, solveItems, args, problem.batch, grainOf(problem));
 }
 
 } // namespace hlo::runtime::lapack

@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <complex>
 #include <cstdint>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 namespace hlo::runtime::lapack {
 
@@ -25,26 +25,42 @@ public:
 
 struct Tensor {
   void *data;
-  std::vector<int64_t> dims;
+  const int64_t *dims; // among the call's parameters
+  int64_t rank;
 
-  int64_t size() const;
+  int64_t size() const { return batch(0); }
   /// Product of all but the last `coreRank` dimensions.
   int64_t batch(int coreRank) const;
-  int64_t rows() const { return dims[dims.size() - 2]; }
-  int64_t columns() const { return dims.back(); }
+  int64_t rows() const { return dims[rank - 2]; }
+  int64_t columns() const { return dims[rank - 1]; }
+};
+
+/// The operands or the results of a call.
+class Tensors {
+public:
+  static constexpr size_t most = 8;
+
+  void add(const Tensor &tensor);
+  const Tensor &operator[](size_t index) const { return items[index]; }
+  bool haveCoreRanks(std::initializer_list<int> ranks) const;
+
+private:
+  Tensor items[most];
+  size_t count = 0;
 };
 
 /// The operands, results and attributes of one call.
 class Call {
 public:
+  /// Without buffers, one to ask sizes of.
   Call(void *const *buffers, const int64_t *parameters);
 
-  std::vector<Tensor> operands, results;
+  Tensors operands, results;
   const int64_t *attributes;
   bool columnMajor;
 
   /// Throws Error unless there are these many operands and results, of at least these core ranks.
-  void expect(const std::vector<int> &operandRanks, const std::vector<int> &resultRanks) const;
+  void expect(std::initializer_list<int> operandRanks, std::initializer_list<int> resultRanks) const;
 
   template <typename T> T *operandVector(size_t index, int64_t item) const {
     return vectorOf<T>(operands[index], item);
@@ -57,11 +73,24 @@ public:
     return static_cast<T *>(tensor.data) + item * tensor.rows() * tensor.columns();
   }
 
-  /// Copies one matrix to or from column-major memory.
+  /// Copies one matrix to column-major memory, which may be that of its own if it is square or a vector.
   template <typename T> void load(const Tensor &tensor, int64_t item, T *to) const;
-  template <typename T> void store(const Tensor &tensor, int64_t item, const T *from) const;
+  /// Copies one matrix from column-major memory, which may be that of its own if it is square or a vector.
+  template <typename T> void store(const Tensor &tensor, int64_t item, T *from) const;
+
+  /// Column-major memory in which a routine makes a matrix of a result, if that cannot be the result's own; `memoryFor`
+  /// tells which it is.
+  template <typename T> T *spareFor(const Tensor &result, Carver &carver) const {
+    return carver.take<T>(isMadeInPlace(result) ? 0 : result.rows() * result.columns());
+  }
+  template <typename T> T *memoryFor(const Tensor &result, int64_t item, T *spare) const {
+    return isMadeInPlace(result) ? matrixOf<T>(result, item) : spare;
+  }
 
 private:
+  bool isMadeInPlace(const Tensor &t) const {
+    return columnMajor || t.rows() == t.columns() || t.rows() == 1 || t.columns() == 1;
+  }
   template <typename T> static T *vectorOf(const Tensor &tensor, int64_t item) {
     return static_cast<T *>(tensor.data) + item * tensor.columns();
   }
@@ -71,14 +100,36 @@ private:
 class Problem {
 public:
   virtual ~Problem() = default;
-  virtual void solve(int64_t item, Scratch &scratch) const = 0;
+  /// Bytes that `solve` works in.
+  virtual int64_t workBytes() const = 0;
+  virtual void solve(int64_t item, char *memory) const = 0;
 
   int64_t batch = 0;
   double flops = 0; // of one item, roughly: decides the split
 };
 
-/// Solves every item; the items' routines must not throw anything but std::bad_alloc.
-int32_t solveBatch(const HloRuntime *runtime, const Problem &problem);
+/// A problem whose arrays to work in are a struct `Derived::Work`, laid out by `Derived::carve`.
+template <typename Derived> class PlannedProblem : public Problem {
+public:
+  int64_t workBytes() const override {
+    Carver counting;
+    derived().carve(counting);
+    return counting.bytes();
+  }
+  void solve(int64_t item, char *memory) const override {
+    Carver carver(memory);
+    derived().solve(item, derived().carve(carver));
+  }
+
+private:
+  const Derived &derived() const { return static_cast<const Derived &>(*this); }
+};
+
+/// Bytes that `solveBatch` works in.
+int64_t scratchBytes(int threads, const Problem &problem);
+
+/// Solves every item in the memory given; throws std::bad_alloc.
+void solveBatch(int threads, const Problem &problem, void *scratch, int64_t bytes);
 
 // ---- Calling Fortran -----------------------------------------------------------------------------------------------
 

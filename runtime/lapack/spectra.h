@@ -9,8 +9,11 @@
 namespace hlo::runtime::lapack {
 
 /// Singular values and vectors by divide and conquer (gesdd) or by QR iterations (gesvd).
-template <typename T, bool divideAndConquer> class Svd : public Problem {
+template <typename T, bool divideAndConquer> class Svd : public PlannedProblem<Svd<T, divideAndConquer>> {
 public:
+  using PlannedProblem<Svd<T, divideAndConquer>>::batch, PlannedProblem<Svd<T, divideAndConquer>>::flops,
+      PlannedProblem<Svd<T, divideAndConquer>>::solve;
+
   explicit Svd(const Call &call) : call(call), routine(divideAndConquer ? "gesdd" : "gesvd") {
     call.expect({2}, {2, 1, 2, 2, 0});
     mode = static_cast<char>(call.attributes[0]);
@@ -32,14 +35,27 @@ public:
                              : std::max(5 * small * small + 5 * small, 2 * large * small + 2 * small * small + small);
   }
 
-  void solve(int64_t item, Scratch &scratch) const override {
-    T *a = scratch.get<T>(static_cast<int64_t>(m) * n);
-    T *u = cleared(scratch, static_cast<int64_t>(m) * uColumns),
-      *vt = cleared(scratch, static_cast<int64_t>(vtRows) * n);
+  struct Work {
+    T *a, *u, *vt, *work;
+    Real<T> *real;
+    int32_t *integers;
+  };
+  Work carve(Carver &carver) const {
+    return {call.spareFor<T>(call.results[0], carver),
+            call.spareFor<T>(call.results[2], carver),
+            call.spareFor<T>(call.results[3], carver),
+            carver.take<T>(workSize),
+            carver.take<Real<T>>(isComplex<T> ? realSize : 0),
+            carver.take<int32_t>(divideAndConquer ? 8 * static_cast<int64_t>(std::min(m, n)) : 0)};
+  }
+
+  void solve(int64_t item, const Work &work) const {
+    T *a = call.memoryFor(call.results[0], item, work.a), *u = call.memoryFor(call.results[2], item, work.u),
+      *vt = call.memoryFor(call.results[3], item, work.vt);
     call.load(call.operands[0], item, a);
-    auto *real = isComplex<T> ? scratch.get<Real<T>>(realSize) : nullptr;
-    auto *integers = divideAndConquer ? scratch.get<int32_t>(8 * static_cast<int64_t>(std::min(m, n))) : nullptr;
-    run(a, call.resultVector<Real<T>>(1, item), u, vt, scratch.get<T>(workSize), fortran(workSize), real, integers,
+    std::fill_n(u, static_cast<int64_t>(m) * uColumns, T(0));
+    std::fill_n(vt, static_cast<int64_t>(vtRows) * n, T(0));
+    run(a, call.resultVector<Real<T>>(1, item), u, vt, work.work, fortran(workSize), work.real, work.integers,
         call.info(4, item));
     call.store(call.results[0], item, a);
     call.store(call.results[2], item, u);
@@ -47,12 +63,6 @@ public:
   }
 
 private:
-  static T *cleared(Scratch &scratch, int64_t count) {
-    T *memory = scratch.get<T>(count);
-    std::fill_n(memory, count, T(0));
-    return memory;
-  }
-
   void run(T *a, Real<T> *s, T *u, T *vt, T *work, int length, Real<T> *real, int32_t *integers, int32_t &info) const {
     const int lda = leading(m), ldvt = leading(vtRows);
     if constexpr (divideAndConquer && isComplex<T>)
@@ -73,8 +83,11 @@ private:
 };
 
 /// Eigenvalues, ascending, and eigenvectors of a symmetric or Hermitian matrix.
-template <typename T> class SymmetricEigen : public Problem {
+template <typename T> class SymmetricEigen : public PlannedProblem<SymmetricEigen<T>> {
 public:
+  using PlannedProblem<SymmetricEigen<T>>::batch, PlannedProblem<SymmetricEigen<T>>::flops,
+      PlannedProblem<SymmetricEigen<T>>::solve;
+
   explicit SymmetricEigen(const Call &call) : call(call), routine(isComplex<T> ? "heevd" : "syevd") {
     call.expect({2}, {2, 1, 0});
     mode = static_cast<char>(call.attributes[0]);
@@ -91,12 +104,21 @@ public:
     integerSize = std::max<int64_t>(integer, 1);
   }
 
-  void solve(int64_t item, Scratch &scratch) const override {
-    T *a = scratch.get<T>(static_cast<int64_t>(n) * n);
+  struct Work {
+    T *work;
+    Real<T> *real;
+    int32_t *integers;
+  };
+  Work carve(Carver &carver) const {
+    return {carver.take<T>(workSize), carver.take<Real<T>>(isComplex<T> ? realSize : 0),
+            carver.take<int32_t>(integerSize)};
+  }
+
+  void solve(int64_t item, const Work &work) const {
+    T *a = call.matrixOf<T>(call.results[0], item);
     call.load(call.operands[0], item, a);
-    run(a, call.resultVector<Real<T>>(1, item), scratch.get<T>(workSize), fortran(workSize),
-        scratch.get<Real<T>>(realSize), fortran(realSize), scratch.get<int32_t>(integerSize), fortran(integerSize),
-        call.info(2, item));
+    run(a, call.resultVector<Real<T>>(1, item), work.work, fortran(workSize), work.real, fortran(realSize),
+        work.integers, fortran(integerSize), call.info(2, item));
     call.store(call.results[0], item, a);
   }
 
@@ -129,8 +151,11 @@ template <typename T> bool allFinite(const T *values, int64_t count) {
 
 /// Eigenvalues and left and right eigenvectors of a general matrix. Real matrices give their eigenvalues as two
 /// results, real and imaginary parts, and complex eigenvectors.
-template <typename T> class GeneralEigen : public Problem {
+template <typename T> class GeneralEigen : public PlannedProblem<GeneralEigen<T>> {
 public:
+  using PlannedProblem<GeneralEigen<T>>::batch, PlannedProblem<GeneralEigen<T>>::flops,
+      PlannedProblem<GeneralEigen<T>>::solve;
+
   using Complex = std::complex<Real<T>>;
 
   explicit GeneralEigen(const Call &call) : call(call), routine("geev") {
@@ -150,26 +175,39 @@ public:
     workSize = queried(size);
   }
 
-  void solve(int64_t item, Scratch &scratch) const override {
+  struct Work {
+    T *a, *vl, *vr, *work;
+    Real<T> *real;
+  };
+  Work carve(Carver &carver) const {
+    const int64_t count = static_cast<int64_t>(n) * n, spare = isComplex<T> ? 0 : count;
+    return {carver.take<T>(count), carver.take<T>(spare), carver.take<T>(spare), carver.take<T>(workSize),
+            carver.take<Real<T>>(isComplex<T> ? 2 * static_cast<int64_t>(n) : 0)};
+  }
+
+  void solve(int64_t item, const Work &work) const {
     const int64_t count = static_cast<int64_t>(n) * n;
-    T *a = scratch.get<T>(count), *vl = scratch.get<T>(count), *vr = scratch.get<T>(count);
+    T *a = work.a, *vl = work.vl, *vr = work.vr;
+    if constexpr (isComplex<T>) {
+      vl = call.matrixOf<T>(call.results[first], item);
+      vr = call.matrixOf<T>(call.results[first + 1], item);
+    }
+    call.load(call.operands[0], item, a);
     std::fill_n(vl, count, T(0));
     std::fill_n(vr, count, T(0));
-    call.load(call.operands[0], item, a);
     T *w = call.resultVector<T>(0, item);
     T *wi = isComplex<T> ? nullptr : call.resultVector<T>(1, item);
     int32_t &info = call.info(first + 2, item);
     info = notFinite;
     if (allFinite(a, count)) {
-      run(a, w, wi, vl, vr, scratch.get<T>(workSize), fortran(workSize),
-          scratch.get<Real<T>>(2 * static_cast<int64_t>(n)), info);
+      run(a, w, wi, vl, vr, work.work, fortran(workSize), work.real, info);
     } else {
       std::fill_n(w, n, T(0));
       if (wi)
         std::fill_n(wi, n, T(0));
     }
-    storeVectors(first, item, vl, wi, scratch);
-    storeVectors(first + 1, item, vr, wi, scratch);
+    storeVectors(first, item, vl, wi);
+    storeVectors(first + 1, item, vr, wi);
   }
 
 private:
@@ -184,11 +222,11 @@ private:
   }
 
   // A conjugate pair of eigenvalues shares two real columns: its vectors' real and imaginary parts.
-  void storeVectors(size_t result, int64_t item, const T *vectors, const T *wi, Scratch &scratch) const {
+  void storeVectors(size_t result, int64_t item, T *vectors, const T *wi) const {
     if constexpr (isComplex<T>) {
       call.store(call.results[result], item, vectors);
     } else {
-      auto *complex = scratch.get<Complex>(static_cast<int64_t>(n) * n);
+      auto *complex = call.matrixOf<Complex>(call.results[result], item);
       for (int64_t j = 0; j < n; ++j) {
         const T *column = vectors + j * n;
         const bool isPair = wi[j] != 0 && !std::isnan(wi[j]) && j + 1 < n;
@@ -211,8 +249,10 @@ private:
 };
 
 /// The Schur form and its vectors, eigenvalues unsorted.
-template <typename T> class Schur : public Problem {
+template <typename T> class Schur : public PlannedProblem<Schur<T>> {
 public:
+  using PlannedProblem<Schur<T>>::batch, PlannedProblem<Schur<T>>::flops, PlannedProblem<Schur<T>>::solve;
+
   explicit Schur(const Call &call) : call(call), routine("gees") {
     if constexpr (isComplex<T>)
       call.expect({2}, {2, 2, 1, 0, 0});
@@ -231,17 +271,23 @@ public:
     workSize = queried(size);
   }
 
-  void solve(int64_t item, Scratch &scratch) const override {
+  struct Work {
+    T *work;
+    Real<T> *real;
+  };
+  Work carve(Carver &carver) const { return {carver.take<T>(workSize), carver.take<Real<T>>(isComplex<T> ? n : 0)}; }
+
+  void solve(int64_t item, const Work &work) const {
     const int64_t count = static_cast<int64_t>(n) * n;
-    T *a = scratch.get<T>(count), *vectors = scratch.get<T>(count);
-    std::fill_n(vectors, count, T(0));
+    T *a = call.matrixOf<T>(call.results[0], item), *vectors = call.matrixOf<T>(call.results[1], item);
     call.load(call.operands[0], item, a);
+    std::fill_n(vectors, count, T(0));
     T *w = call.resultVector<T>(2, item), *wi = isComplex<T> ? nullptr : call.resultVector<T>(3, item);
     int32_t &info = call.info(last, item), &selected = call.info(last - 1, item);
     info = notFinite;
     selected = 0;
     if (allFinite(a, count)) {
-      run(a, w, wi, vectors, scratch.get<T>(workSize), fortran(workSize), scratch.get<Real<T>>(n), selected, info);
+      run(a, w, wi, vectors, work.work, fortran(workSize), work.real, selected, info);
     } else {
       std::fill_n(w, n, T(0));
       if (wi)
@@ -272,8 +318,11 @@ private:
 };
 
 /// A symmetric or Hermitian matrix to tridiagonal form.
-template <typename T> class Tridiagonal : public Problem {
+template <typename T> class Tridiagonal : public PlannedProblem<Tridiagonal<T>> {
 public:
+  using PlannedProblem<Tridiagonal<T>>::batch, PlannedProblem<Tridiagonal<T>>::flops,
+      PlannedProblem<Tridiagonal<T>>::solve;
+
   explicit Tridiagonal(const Call &call) : call(call), routine(isComplex<T> ? "hetrd" : "sytrd") {
     call.expect({2}, {2, 1, 1, 1, 0});
     uplo = static_cast<char>(call.attributes[0]);
@@ -286,11 +335,16 @@ public:
     workSize = queried(size);
   }
 
-  void solve(int64_t item, Scratch &scratch) const override {
-    T *a = scratch.get<T>(static_cast<int64_t>(n) * n);
+  struct Work {
+    T *work;
+  };
+  Work carve(Carver &carver) const { return {carver.take<T>(workSize)}; }
+
+  void solve(int64_t item, const Work &work) const {
+    T *a = call.matrixOf<T>(call.results[0], item);
     call.load(call.operands[0], item, a);
     run(a, call.resultVector<Real<T>>(1, item), call.resultVector<Real<T>>(2, item), call.resultVector<T>(3, item),
-        scratch.get<T>(workSize), fortran(workSize), call.info(4, item));
+        work.work, fortran(workSize), call.info(4, item));
     call.store(call.results[0], item, a);
   }
 
@@ -308,8 +362,11 @@ private:
 };
 
 /// A general matrix to Hessenberg form.
-template <typename T> class Hessenberg : public Problem {
+template <typename T> class Hessenberg : public PlannedProblem<Hessenberg<T>> {
 public:
+  using PlannedProblem<Hessenberg<T>>::batch, PlannedProblem<Hessenberg<T>>::flops,
+      PlannedProblem<Hessenberg<T>>::solve;
+
   explicit Hessenberg(const Call &call) : call(call), routine("gehrd") {
     call.expect({2}, {2, 1, 0});
     high = fortran(call.attributes[0]);
@@ -323,10 +380,15 @@ public:
     workSize = queried(size);
   }
 
-  void solve(int64_t item, Scratch &scratch) const override {
-    T *a = scratch.get<T>(static_cast<int64_t>(n) * n);
+  struct Work {
+    T *work;
+  };
+  Work carve(Carver &carver) const { return {carver.take<T>(workSize)}; }
+
+  void solve(int64_t item, const Work &work) const {
+    T *a = call.matrixOf<T>(call.results[0], item);
     call.load(call.operands[0], item, a);
-    run(a, call.resultVector<T>(1, item), scratch.get<T>(workSize), fortran(workSize), call.info(2, item));
+    run(a, call.resultVector<T>(1, item), work.work, fortran(workSize), call.info(2, item));
     call.store(call.results[0], item, a);
   }
 

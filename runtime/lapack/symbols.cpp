@@ -7,14 +7,26 @@
 namespace hlo::runtime::lapack {
 namespace {
 
-template <typename Routine> int32_t entry(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters) {
+template <typename Routine>
+int32_t entry(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters, void *scratch,
+              int64_t scratchBytes) {
   try {
     const Call call(buffers, parameters);
-    return solveBatch(runtime, Routine(call));
+    solveBatch(runtime->threads, Routine(call), scratch, scratchBytes);
+    return HLO_OK;
   } catch (const Error &error) {
     return fail(runtime, error.code, error.what());
   } catch (const std::bad_alloc &) {
     return fail(runtime, HLO_ERROR_OUT_OF_MEMORY, "LAPACK: out of memory");
+  }
+}
+
+template <typename Routine> int64_t scratchOf(int threads, const int64_t *parameters) {
+  try {
+    const Call call(nullptr, parameters);
+    return scratchBytes(threads, Routine(call));
+  } catch (const Error &) {
+    return 0; // the call itself reports it
   }
 }
 
@@ -23,9 +35,10 @@ template <typename T> using GesvdSvd = Svd<T, false>;
 using C64 = std::complex<float>;
 using C128 = std::complex<double>;
 
-std::vector<std::pair<const char *, HloLibraryFn>> makeEntries() {
-  std::vector<std::pair<const char *, HloLibraryFn>> made;
-#define HLO_ENTRY(NAME, ROUTINE, T) made.emplace_back("hlo_rt_lapack_" NAME "_ffi", entry<ROUTINE<T>>);
+std::vector<Entry> makeEntries() {
+  std::vector<Entry> made;
+#define HLO_ENTRY(NAME, ROUTINE, T)                                                                                    \
+  made.push_back({"hlo_rt_lapack_" NAME "_ffi", entry<ROUTINE<T>>, scratchOf<ROUTINE<T>>});
 #define HLO_REAL_ENTRIES(NAME, ROUTINE)                                                                                \
   HLO_ENTRY("s" NAME, ROUTINE, float)                                                                                  \
   HLO_ENTRY("d" NAME, ROUTINE, double)
@@ -63,8 +76,8 @@ std::vector<std::pair<const char *, HloLibraryFn>> makeEntries() {
 
 } // namespace
 
-const std::vector<std::pair<const char *, HloLibraryFn>> &entries() {
-  static const std::vector<std::pair<const char *, HloLibraryFn>> made = makeEntries();
+const std::vector<Entry> &entries() {
+  static const std::vector<Entry> made = makeEntries();
   return made;
 }
 

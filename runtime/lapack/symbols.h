@@ -3,12 +3,18 @@
 
 #include "../kernel_abi.h"
 
-#include <utility>
 #include <vector>
 
 namespace hlo::runtime::lapack {
 
-/// Names and addresses of all entries; immutable, safe from any thread.
-const std::vector<std::pair<const char *, HloLibraryFn>> &entries();
+struct Entry {
+  const char *name;
+  HloLibraryFn function;
+  /// Bytes the function works in with these parameters on at most so many threads; 0 if it would report an error.
+  int64_t (*scratchBytes)(int threads, const int64_t *parameters);
+};
+
+/// All entries; immutable, safe from any thread.
+const std::vector<Entry> &entries();
 
 } // namespace hlo::runtime::lapack

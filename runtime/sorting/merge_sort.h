@@ -1,15 +1,15 @@
 // Stable merge sort, parallel when the pool is free.
 //
-// Ownership: both arrays are the caller's. Thread safety: distinct arrays may be sorted at the same time. A comparison
+// Ownership: the array is the caller's. Thread safety: distinct arrays may be sorted at the same time. A comparison
 // that is no strict weak order gives some permutation, and never an access outside the arrays.
 #pragma once
 
+#include "../scratch.h"
 #include "../thread_pool.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace hlo::runtime {
 
@@ -82,7 +82,7 @@ template <typename T, typename Steps> struct Job {
   int64_t width;  // elements a run, when runs are merged
   int64_t pieces; // of each merge
   const Steps *steps;
-  std::vector<int64_t> splits = {}; // elements a merge's pieces take from its left run, running totals
+  int64_t *splits; // elements a merge's pieces take from its left run, running totals
 
   static void sortChunks(void **args, int64_t begin, int64_t end) {
     const Job &job = *static_cast<Job *>(args[0]);
@@ -100,11 +100,10 @@ template <typename T, typename Steps> struct Job {
 
   // Splits are found one after the other and kept in step, so that the pieces are a partition for any comparison.
   void findSplits(int64_t merges) {
-    splits.resize(static_cast<size_t>(merges * (pieces + 1)));
     for (int64_t merge = 0; merge < merges; ++merge) {
       const int64_t first = merge * 2 * width;
       const int64_t leftSize = std::min(width, n - first), rightSize = std::min(width, n - first - leftSize);
-      int64_t *split = &splits[static_cast<size_t>(merge * (pieces + 1))];
+      int64_t *split = splits + merge * (pieces + 1);
       split[0] = 0;
       for (int64_t piece = 1; piece <= pieces; ++piece) {
         const int64_t place = placeOf(piece, leftSize + rightSize),
@@ -121,7 +120,7 @@ template <typename T, typename Steps> struct Job {
     const int64_t first = mergeIndex * 2 * width;
     const int64_t leftSize = std::min(width, n - first), rightSize = std::min(width, n - first - leftSize);
     const int64_t begin = placeOf(piece, leftSize + rightSize), end = placeOf(piece + 1, leftSize + rightSize);
-    const int64_t *split = &splits[static_cast<size_t>(mergeIndex * (pieces + 1) + piece)];
+    const int64_t *split = splits + mergeIndex * (pieces + 1) + piece;
     const T *left = from + first, *right = left + leftSize;
     steps->merge(left + split[0], split[1] - split[0], right + begin - split[0], end - split[1] - (begin - split[0]),
                  to + first + begin);
@@ -130,14 +129,20 @@ template <typename T, typename Steps> struct Job {
 
 } // namespace merging
 
-/// Sorts data[0, n) by steps that keep the order of equals, which is then stable; the result is in `data`.
-template <typename T, typename Steps> void mergeSort(T *data, T *scratch, int64_t n, int threads, const Steps &steps) {
+/// Sorts data[0, n) by steps that keep the order of equals, which is then stable; the result is in `data`. Works in
+/// memory of the carver; does nothing when that counts.
+template <typename T, typename Steps>
+void mergeSort(T *data, int64_t n, int threads, const Steps &steps, Carver &carver) {
   constexpr int64_t perThread = 1 << 13;
   const int64_t chunks = std::clamp<int64_t>(n / perThread, 1, threads);
+  T *scratch = carver.take<T>(n);
+  int64_t *splits = carver.take<int64_t>(chunks > 1 ? threads + 2 * chunks : 0); // merges * (pieces + 1) at the most
+  if (carver.isCounting())
+    return;
   if (chunks == 1)
     return steps.sort(data, scratch, n);
   using Job = merging::Job<T, Steps>;
-  Job job{data, scratch, n, (n + chunks - 1) / chunks, 0, 1, &steps, {}};
+  Job job{data, scratch, n, (n + chunks - 1) / chunks, 0, 1, &steps, splits};
   void *args[] = {&job};
   parallelFor(threads, Job::sortChunks, args, chunks, 1);
   for (job.width = job.chunk; job.width < n; job.width *= 2) {

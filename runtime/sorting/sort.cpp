@@ -3,19 +3,21 @@
 // A line (the elements along the sorted dimension) is sorted by finding its permutation from keys alone and then moving
 // each operand once. Lines that are strided in memory are taken in small groups, so that a cache line is read once.
 
+#include "sort.h"
 #include "../kernel_abi.h"
 #include "../runtime.h"
 #include "../scratch.h"
 #include "merge_sort.h"
 #include "radix_sort.h"
+#include "sort.h"
 #include "sort_keys.h"
 
 #include <algorithm>
+#include <alloca.h>
 #include <cstring>
-#include <memory>
 #include <new>
 #include <type_traits>
-#include <vector>
+#include <utility>
 
 namespace hlo::runtime {
 namespace {
@@ -31,25 +33,43 @@ struct Operand {
   char *outputAt(int64_t element) const { return output ? output + element * size : nullptr; }
 };
 
+template <typename T> struct Span {
+  T *items = nullptr;
+  int64_t count = 0;
+
+  T *begin() const { return items; }
+  T *end() const { return items + count; }
+  T &operator[](int64_t i) const { return items[i]; }
+};
+
+template <typename T> Span<T> takeSpan(Carver &carver, int64_t count) { return {carver.take<T>(count), count}; }
+
 struct Problem {
-  const HloRuntime *runtime;
-  std::vector<Operand> operands;
+  int threads;
   int64_t outer, n, inner;
-  std::vector<SortKey> keys;     // when sorting by keys
+  Span<Operand> operands = {};
+  Span<SortKey> keys = {};       // when sorting by keys
   HloCompareFn before = nullptr; // when sorting by a comparator
   int64_t group = 1;             // neighbouring strided lines taken together
   int lineThreads = 1;           // threads one line may use
   int64_t first = -1;            // how many elements of each sorted line results hold; all if negative
 
   int64_t wanted() const { return first < 0 || first > n ? n : first; }
+  /// The operand whose result is a line's order as it is found; -1 if there is none.
+  int64_t orderOperand() const {
+    for (int64_t o = 0; o < operands.count; ++o)
+      if (!operands[o].input && operands[o].output && operands[o].size == sizeof(uint32_t) && wanted() == n)
+        return o;
+    return -1;
+  }
 };
 
 // ---- Permutations --------------------------------------------------------------------------------------------------
 
 /// A line in contiguous memory: one array per operand.
 struct Line {
-  std::vector<const char *> inputs;
-  std::vector<char *> outputs;
+  const char **inputs;
+  char **outputs;
 };
 
 template <typename T> void gather(const char *from, char *to, const uint32_t *order, int64_t n) {
@@ -106,31 +126,61 @@ void storePositions(char *to, int size, const uint32_t *order, int64_t n) {
   });
 }
 
-/// Reorders `order` stably by one key.
+void makeIdentity(uint32_t *order, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    order[i] = static_cast<uint32_t>(i);
+}
+
+/// Reorders `order` stably by one key: positions alone move, their keys are read from the array each time.
+template <typename U>
+void sortPositions(const char *array, const SortKey &key, uint32_t *order, bool isIdentity, int64_t n, int threads,
+                   Carver &carver) {
+  if (isIdentity && !carver.isCounting())
+    makeIdentity(order, n);
+  const uint32_t *sorted = radixSort(order, n, static_cast<int>(sizeof(U)) * 8, threads, carver,
+                                     [&](uint32_t position) { return encode(element<U>(array, position), key); });
+  if (sorted != order)
+    std::copy(sorted, sorted + n, order);
+}
+
+/// The same with records of keys and positions, which are read and written in sequence.
 template <typename Record, typename U>
-void sortByKey(const char *array, const SortKey &key, uint32_t *order, bool isIdentity, int64_t n, int threads) {
-  Scratch scratch;
-  auto *records = scratch.get<Record>(n), *spare = scratch.get<Record>(n);
+void sortKeyRecords(const char *array, const SortKey &key, uint32_t *order, bool isIdentity, int64_t n, int threads,
+                    Carver &carver) {
+  auto *records = carver.take<Record>(n);
+  auto *previous = carver.take<uint32_t>(isIdentity ? 0 : n);
+  const int64_t present = carver.isCounting() ? 0 : n;
   constexpr int64_t block = 256;
   U codes[block];
-  for (int64_t begin = 0; begin < n && isIdentity; begin += block) {
+  for (int64_t begin = 0; begin < present && isIdentity; begin += block) {
     const int64_t size = std::min(block, n - begin);
     encodeMany<U>(array + begin * static_cast<int64_t>(sizeof(U)), size, key, codes);
     for (int64_t i = 0; i < size; ++i)
       records[begin + i] = Record::make(codes[i], static_cast<uint64_t>(begin + i));
   }
-  for (int64_t i = 0; i < n && !isIdentity; ++i)
+  for (int64_t i = 0; i < present && !isIdentity; ++i)
     records[i] = Record::make(encode(element<U>(array, order[i]), key), static_cast<uint64_t>(i));
-  const Record *sorted = sortRecords(records, spare, n, static_cast<int>(sizeof(U)) * 8, threads);
+  const Record *sorted = sortRecords(records, n, static_cast<int>(sizeof(U)) * 8, threads, carver);
+  if (carver.isCounting())
+    return;
   if (isIdentity) {
     for (int64_t i = 0; i < n; ++i)
       order[i] = static_cast<uint32_t>(sorted[i].position());
     return;
   }
-  auto *previous = scratch.get<uint32_t>(n);
   std::copy(order, order + n, previous);
   for (int64_t i = 0; i < n; ++i)
     order[i] = previous[sorted[i].position()];
+}
+
+/// Reorders `order` stably by one key.
+template <typename Record, typename U>
+void sortByKey(const char *array, const SortKey &key, uint32_t *order, bool isIdentity, int64_t n, int threads,
+               Carver &carver) {
+  constexpr int64_t nearBytes = 1 << 19; // an array whose elements the processor finds fast in any order
+  const bool near = n * static_cast<int64_t>(sizeof(U)) <= nearBytes && n > comparisonLimit;
+  (near && !areSortedInVectors<Record>() ? sortPositions<U> : sortKeyRecords<Record, U>)(array, key, order, isIdentity,
+                                                                                         n, threads, carver);
 }
 
 /// The first `wanted` of n elements in stable order. `records` holds 2 * wanted + selectionBlock of them.
@@ -170,51 +220,70 @@ void selectFirst(const char *array, const SortKey &key, int64_t n, int64_t wante
 }
 
 // From the last key to the first: each stable pass keeps the order of the ones before among equals.
-void orderByKeys(const Problem &p, const Line &line, uint32_t *order) {
+void orderByKeys(const Problem &p, const Line &line, uint32_t *order, Carver &carver) {
   constexpr int64_t selectable = 8; // sorting all of a line costs about as much as selecting this part of it
-  if (p.keys.size() == 1 && p.wanted() <= p.n / selectable) {
+  if (p.keys.count == 1 && p.wanted() <= p.n / selectable) {
     const SortKey &key = p.keys[0];
-    Scratch scratch;
-    withUnsigned(p.operands[static_cast<size_t>(key.operand)].size, [&](auto u) {
+    withUnsigned(p.operands[key.operand].size, [&](auto u) {
       using U = decltype(u);
       using Record = std::conditional_t<sizeof(U) <= 4, PackedKey, WideKey>;
-      auto *records = scratch.get<Record>(2 * p.wanted() + selectionBlock);
-      selectFirst<Record, U>(line.inputs[static_cast<size_t>(key.operand)], key, p.n, p.wanted(), records);
+      auto *records = carver.take<Record>(2 * p.wanted() + selectionBlock);
+      if (carver.isCounting())
+        return;
+      selectFirst<Record, U>(line.inputs[key.operand], key, p.n, p.wanted(), records);
       for (int64_t i = 0; i < p.wanted(); ++i)
         order[i] = static_cast<uint32_t>(records[i].position());
     });
     return;
   }
-  for (size_t i = p.keys.size(); i-- > 0;) {
+  for (int64_t i = p.keys.count; i-- > 0;) {
     const SortKey &key = p.keys[i];
-    const char *array = line.inputs[static_cast<size_t>(key.operand)];
-    const bool isIdentity = i + 1 == p.keys.size();
-    withUnsigned(p.operands[static_cast<size_t>(key.operand)].size, [&](auto u) {
+    const char *array = carver.isCounting() ? nullptr : line.inputs[key.operand];
+    const bool isIdentity = i + 1 == p.keys.count;
+    const int64_t mark = carver.mark();
+    withUnsigned(p.operands[key.operand].size, [&](auto u) {
       using U = decltype(u);
       using Record = std::conditional_t<sizeof(U) <= 4, PackedKey, WideKey>;
-      sortByKey<Record, U>(array, key, order, isIdentity, p.n, p.lineThreads);
+      sortByKey<Record, U>(array, key, order, isIdentity, p.n, p.lineThreads, carver);
     });
+    carver.releaseTo(mark);
   }
 }
 
-void orderByComparator(const Problem &p, const Line &line, uint32_t *order) {
-  const size_t count = p.operands.size();
-  for (int64_t i = 0; i < p.n; ++i)
-    order[i] = static_cast<uint32_t>(i);
-  Scratch scratch;
-  const auto before = [&](uint32_t a, uint32_t b) {
-    constexpr size_t inlineCount = 16;
-    const void *local[2 * inlineCount];
-    std::unique_ptr<const void *[]> heap(count > inlineCount ? new const void *[2 * count] : nullptr);
-    const void **lhs = heap ? heap.get() : local, **rhs = lhs + count;
-    for (size_t o = 0; o < count; ++o) {
-      lhs[o] = line.inputs[o] + static_cast<int64_t>(a) * p.operands[o].size;
-      rhs[o] = line.inputs[o] + static_cast<int64_t>(b) * p.operands[o].size;
+/// Whether one element of a line comes before another, by the program's comparator on pointers to their operands.
+struct Comparison {
+  const Problem &p;
+  const Line &line;
+
+  bool operator()(uint32_t a, uint32_t b) const {
+    constexpr int64_t few = 16;
+    if (p.operands.count > few)
+      return ofMany(a, b);
+    const void *pointers[2 * few];
+    return compare(a, b, pointers);
+  }
+
+  __attribute__((noinline)) bool ofMany(uint32_t a, uint32_t b) const {
+    return compare(a, b,
+                   static_cast<const void **>(alloca(sizeof(void *) * static_cast<size_t>(2 * p.operands.count))));
+  }
+
+  bool compare(uint32_t a, uint32_t b, const void **pointers) const {
+    const int64_t count = p.operands.count;
+    for (int64_t o = 0; o < count; ++o) {
+      pointers[o] = line.inputs[o] + static_cast<int64_t>(a) * p.operands[o].size;
+      pointers[count + o] = line.inputs[o] + static_cast<int64_t>(b) * p.operands[o].size;
     }
-    return (p.before(lhs, rhs) & 1) != 0;
-  };
-  const merging::ComparisonSteps<uint32_t, decltype(before)> steps{before};
-  mergeSort(order, scratch.get<uint32_t>(p.n), p.n, p.lineThreads, steps);
+    return (p.before(pointers, pointers + count) & 1) != 0;
+  }
+};
+
+void orderByComparator(const Problem &p, const Line &line, uint32_t *order, Carver &carver) {
+  if (!carver.isCounting())
+    makeIdentity(order, p.n);
+  const Comparison before{p, line};
+  const merging::ComparisonSteps<uint32_t, Comparison> steps{before};
+  mergeSort(order, p.n, p.lineThreads, steps, carver);
 }
 
 // ---- A single operand that is its own key --------------------------------------------------------------------------
@@ -232,47 +301,68 @@ template <typename U> bool keysAreElements(const char *array, int64_t n, const S
   return !special;
 }
 
-template <typename U> bool sortElements(const Problem &p, const Line &line) {
-  const SortKey key = p.keys[0];
+// Not worth counting the memory of: whoever sorts elements must be able to sort records, which are larger.
+template <typename U> bool sortElements(const Problem &p, const Line &line, Carver &carver) {
+  const SortKey &key = p.keys[0];
   if (!keysAreElements<U>(line.inputs[0], p.n, key))
     return false;
-  Scratch scratch;
-  auto *keys = scratch.get<BareKey<U>>(p.n), *spare = scratch.get<BareKey<U>>(p.n);
+  auto *keys = reinterpret_cast<BareKey<U> *>(line.outputs[0]);
   encodeMany<U>(line.inputs[0], p.n, key, &keys->key);
-  const BareKey<U> *sorted = sortRecords(keys, spare, p.n, static_cast<int>(sizeof(U)) * 8, p.lineThreads);
+  const BareKey<U> *sorted = sortRecords(keys, p.n, static_cast<int>(sizeof(U)) * 8, p.lineThreads, carver);
   decodeMany<U>(&sorted->key, p.n, key, line.outputs[0]);
   return true;
 }
 
 // ---- Lines ---------------------------------------------------------------------------------------------------------
 
-void sortLine(const Problem &p, const Line &line, Scratch &scratch, uint32_t *order) {
-  if (!p.before && p.operands.size() == 1 && p.keys.size() == 1 && p.wanted() == p.n && p.operands[0].output) {
+void findOrder(const Problem &p, const Line &line, uint32_t *order, Carver &carver) {
+  const int64_t mark = carver.mark();
+  (p.before ? orderByComparator : orderByKeys)(p, line, order, carver);
+  carver.releaseTo(mark);
+}
+
+/// Moves one operand's elements to their places.
+void moveOperand(const Problem &p, const Operand &operand, const char *from, char *to, const uint32_t *order,
+                 Carver &carver) {
+  const int64_t mark = carver.mark();
+  if (carver.isCounting() || from == to) { // in place: move from a copy
+    char *copy = carver.take<char>(p.n * operand.size);
+    if (carver.isCounting())
+      return carver.releaseTo(mark);
+    std::memcpy(copy, from, static_cast<size_t>(p.n * operand.size));
+    from = copy;
+  }
+  gather(from, to, operand.size, order, p.wanted());
+  carver.releaseTo(mark);
+}
+
+void sortLine(const Problem &p, const Line &line, Carver &carver) {
+  const int64_t start = carver.mark();
+  const bool isOwnKey =
+      !p.before && p.operands.count == 1 && p.keys.count == 1 && p.wanted() == p.n && p.operands[0].output;
+  if (isOwnKey && !carver.isCounting()) {
     bool done = false;
-    withUnsigned(p.operands[0].size, [&](auto u) { done = sortElements<decltype(u)>(p, line); });
+    withUnsigned(p.operands[0].size, [&](auto u) { done = sortElements<decltype(u)>(p, line, carver); });
+    carver.releaseTo(start);
     if (done)
       return;
   }
-  if (p.before)
-    orderByComparator(p, line, order);
-  else
-    orderByKeys(p, line, order);
-  for (size_t o = 0; o < p.operands.size(); ++o) {
-    const char *from = line.inputs[o];
-    const int size = p.operands[o].size;
-    if (!line.outputs[o])
+  const int64_t own = p.orderOperand();
+  auto *order = carver.take<uint32_t>(own < 0 ? p.n : 0);
+  if (own >= 0 && !carver.isCounting())
+    order = reinterpret_cast<uint32_t *>(line.outputs[own]);
+  findOrder(p, line, order, carver);
+  for (int64_t o = 0; o < p.operands.count; ++o) {
+    const Operand &operand = p.operands[o];
+    if (!operand.output || o == own)
       continue;
-    if (!from) {
-      storePositions(line.outputs[o], size, order, p.wanted());
-      continue;
-    }
-    if (from == line.outputs[o]) { // in place: move from a copy
-      char *copy = scratch.get<char>(p.n * size);
-      std::memcpy(copy, from, static_cast<size_t>(p.n * size));
-      from = copy;
-    }
-    gather(from, line.outputs[o], size, order, p.wanted());
+    if (operand.input)
+      moveOperand(p, operand, carver.isCounting() ? nullptr : line.inputs[o],
+                  carver.isCounting() ? nullptr : line.outputs[o], order, carver);
+    else if (!carver.isCounting())
+      storePositions(line.outputs[o], operand.size, order, p.wanted());
   }
+  carver.releaseTo(start);
 }
 
 // Moves `count` elements of `lines` neighbouring strided lines to or from contiguous lines of n.
@@ -294,38 +384,52 @@ void transposeLines(int size, char *strided, char *contiguous, int64_t n, int64_
                [&](auto u) { transposeLines<toLines, decltype(u)>(strided, contiguous, n, count, inner, lines); });
 }
 
-void sortContiguousLine(const Problem &p, int64_t index, uint32_t *order) {
-  Scratch scratch;
-  Line line;
-  for (const Operand &operand : p.operands) {
-    line.inputs.push_back(operand.inputAt(index * p.n));
-    line.outputs.push_back(operand.outputAt(index * p.wanted()));
+/// What one piece of the work needs, besides the memory that sorting a line takes: laid out by its constructor.
+struct Piece {
+  Piece(const Problem &p, Carver &carver)
+      : inputs(carver.take<const char *>(p.operands.count)), outputs(carver.take<char *>(p.operands.count)),
+        lines(carver.take<char *>(p.operands.count)) {
+    if (p.inner == 1)
+      return;
+    for (int64_t o = 0; o < p.operands.count; ++o) {
+      char *memory = carver.take<char>(p.group * p.n * p.operands[o].size);
+      if (lines)
+        lines[o] = memory;
+    }
   }
-  sortLine(p, line, scratch, order);
+
+  const char **inputs;
+  char **outputs;
+  char **lines; // strided lines made contiguous
+};
+
+void sortContiguousLine(const Problem &p, int64_t index, const Piece &piece, Carver &carver) {
+  for (int64_t o = 0; o < p.operands.count; ++o) {
+    piece.inputs[o] = p.operands[o].inputAt(index * p.n);
+    piece.outputs[o] = p.operands[o].outputAt(index * p.wanted());
+  }
+  sortLine(p, {piece.inputs, piece.outputs}, carver);
 }
 
-void sortStridedLines(const Problem &p, int64_t outer, int64_t first, int64_t lines, uint32_t *order) {
-  Scratch scratch;
-  std::vector<char *> buffers;
-  for (const Operand &operand : p.operands) {
-    buffers.push_back(scratch.get<char>(lines * p.n * operand.size));
+void sortStridedLines(const Problem &p, int64_t outer, int64_t first, int64_t lines, const Piece &piece,
+                      Carver &carver) {
+  for (int64_t o = 0; o < p.operands.count; ++o) {
+    const Operand &operand = p.operands[o];
     if (const char *input = operand.inputAt(outer * p.n * p.inner + first))
-      transposeLines<true>(operand.size, const_cast<char *>(input), buffers.back(), p.n, p.n, p.inner, lines);
+      transposeLines<true>(operand.size, const_cast<char *>(input), piece.lines[o], p.n, p.n, p.inner, lines);
   }
   for (int64_t j = 0; j < lines; ++j) {
-    Line line;
-    for (size_t o = 0; o < p.operands.size(); ++o) {
-      char *elements = buffers[o] + j * p.n * p.operands[o].size;
-      line.inputs.push_back(p.operands[o].input ? elements : nullptr);
-      line.outputs.push_back(p.operands[o].output ? elements : nullptr);
+    for (int64_t o = 0; o < p.operands.count; ++o) {
+      char *elements = piece.lines[o] + j * p.n * p.operands[o].size;
+      piece.inputs[o] = p.operands[o].input ? elements : nullptr;
+      piece.outputs[o] = p.operands[o].output ? elements : nullptr;
     }
-    Scratch temporary;
-    sortLine(p, line, temporary, order);
+    sortLine(p, {piece.inputs, piece.outputs}, carver);
   }
-  for (size_t o = 0; o < p.operands.size(); ++o) {
+  for (int64_t o = 0; o < p.operands.count; ++o) {
     const Operand &operand = p.operands[o];
     if (char *output = operand.outputAt(outer * p.wanted() * p.inner + first))
-      transposeLines<false>(operand.size, output, buffers[o], p.n, p.wanted(), p.inner, lines);
+      transposeLines<false>(operand.size, output, piece.lines[o], p.n, p.wanted(), p.inner, lines);
   }
 }
 
@@ -333,108 +437,182 @@ int64_t groupsPerOuter(const Problem &p) { return (p.inner + p.group - 1) / p.gr
 
 void sortUnits(void **args, int64_t begin, int64_t end) {
   const Problem &p = *static_cast<const Problem *>(args[0]);
-  try {
-    Scratch scratch;
-    auto *order = scratch.get<uint32_t>(p.n);
-    for (int64_t unit = begin; unit < end; ++unit) {
-      if (p.inner == 1) {
-        sortContiguousLine(p, unit, order);
-        continue;
-      }
-      const int64_t first = unit % groupsPerOuter(p) * p.group;
-      sortStridedLines(p, unit / groupsPerOuter(p), first, std::min(p.group, p.inner - first), order);
+  const Slots::Lease lease(*static_cast<Slots *>(args[1]));
+  Carver carver(lease.data());
+  const Piece piece(p, carver);
+  for (int64_t unit = begin; unit < end; ++unit) {
+    if (p.inner == 1) {
+      sortContiguousLine(p, unit, piece, carver);
+      continue;
     }
-  } catch (const std::bad_alloc &) {
-    hlo_rt_set_error(p.runtime, "sort: out of memory");
+    const int64_t first = unit % groupsPerOuter(p) * p.group;
+    sortStridedLines(p, unit / groupsPerOuter(p), first, std::min(p.group, p.inner - first), piece, carver);
   }
 }
 
-int32_t sortAll(Problem &p) {
-  if (p.outer < 0 || p.n < 0 || p.inner < 0 || p.n > UINT32_MAX)
-    return fail(p.runtime, HLO_ERROR, "sort: sizes are out of range");
+int64_t pieceBytes(const Problem &p) {
+  Carver counting;
+  const Piece piece(p, counting);
+  sortLine(p, {}, counting);
+  return counting.bytes();
+}
+
+/// Sorts, or counts the memory that takes.
+void sortAll(Problem &p, Carver &carver) {
+  if (p.outer == 0 || p.n == 0 || p.inner == 0 || p.wanted() == 0 || p.operands.count == 0)
+    return;
   int64_t bytes = 0;
-  for (const Operand &operand : p.operands) {
-    if (operand.size != 1 && operand.size != 2 && operand.size != 4 && operand.size != 8 && operand.size != 16)
-      return fail(p.runtime, HLO_ERROR, "sort: elements must have 1, 2, 4, 8 or 16 bytes");
+  for (const Operand &operand : p.operands)
     bytes += operand.size;
-  }
-  if (p.outer == 0 || p.n == 0 || p.inner == 0 || p.operands.empty())
-    return HLO_OK;
   constexpr int64_t groupBytes = 1 << 20, groupLimit = 16;
   p.group = std::clamp<int64_t>(groupBytes / (p.n * bytes), 1, std::min(groupLimit, p.inner));
   const int64_t units = p.inner == 1 ? p.outer : p.outer * groupsPerOuter(p);
-  const int threads = p.runtime->threads;
-  p.lineThreads = units < threads ? threads : 1;
+  p.lineThreads = units < p.threads ? p.threads : 1;
   constexpr int64_t elementsPerPiece = 2048;
   const int64_t grain = std::max<int64_t>(1, elementsPerPiece / (p.n * p.group));
-  void *args[] = {&p};
+  const int64_t pieces = p.lineThreads > 1 ? 1 : std::min<int64_t>(p.threads, (units + grain - 1) / grain);
+  Slots slots(carver, pieceBytes(p), pieces);
+  void *args[] = {&p, &slots};
+  if (carver.isCounting())
+    return;
   if (p.lineThreads > 1)
     sortUnits(args, 0, units);
   else
-    parallelFor(threads, sortUnits, args, units, grain);
-  return p.runtime->failed ? HLO_ERROR_OUT_OF_MEMORY : HLO_OK;
+    parallelFor(slots.count, sortUnits, args, units, grain);
 }
 
-void addOperands(Problem &p, void *const *buffers, int64_t count, const int64_t *sizes) {
-  for (int64_t o = 0; o < count; ++o)
-    p.operands.push_back(
-        {static_cast<const char *>(buffers[o]), static_cast<char *>(buffers[count + o]), static_cast<int>(sizes[o])});
+const char *faultOf(const Problem &p) {
+  if (p.outer < 0 || p.n < 0 || p.inner < 0 || p.n > UINT32_MAX)
+    return "sort: sizes are out of range";
+  for (const Operand &operand : p.operands)
+    if (operand.size != 1 && operand.size != 2 && operand.size != 4 && operand.size != 8 && operand.size != 16)
+      return "sort: elements must have 1, 2, 4, 8 or 16 bytes";
+  return nullptr;
 }
 
 bool isValidKey(const SortKey &key, const Problem &p) {
-  if (key.operand < 0 || static_cast<size_t>(key.operand) >= p.operands.size())
+  if (key.operand < 0 || key.operand >= p.operands.count)
     return false;
-  const int size = p.operands[static_cast<size_t>(key.operand)].size;
+  const Operand &operand = p.operands[key.operand];
   const bool isFloat = key.order == HLO_SORT_FLOAT_TOTAL || key.order == HLO_SORT_FLOAT_CANONICAL;
-  return p.operands[static_cast<size_t>(key.operand)].input && size <= 8 && key.order >= HLO_SORT_SIGNED &&
-         key.order <= HLO_SORT_BFLOAT_CANONICAL && (!isFloat || size > 1) &&
-         (key.order != HLO_SORT_BFLOAT_CANONICAL || size == 2);
+  return operand.input && operand.size <= 8 && key.order >= HLO_SORT_SIGNED && key.order <= HLO_SORT_BFLOAT_CANONICAL &&
+         (!isFloat || operand.size > 1) && (key.order != HLO_SORT_BFLOAT_CANONICAL || operand.size == 2);
 }
 
+// ---- Calls ---------------------------------------------------------------------------------------------------------
+
+/// A call's numbers, with those of hlo_rt_sort_keys; keys are none for a comparator.
+struct Numbers {
+  const int64_t *parameters;
+  int64_t first;
+  HloCompareFn before;
+
+  int64_t operands() const { return parameters[0]; }
+  int64_t keys() const { return before ? 0 : parameters[4]; }
+  int64_t tableBytes() const {
+    Carver counting;
+    tables(counting, nullptr);
+    return counting.bytes();
+  }
+
+  /// The operands and keys of the problem.
+  std::pair<Span<Operand>, Span<SortKey>> tables(Carver &carver, void *const *buffers) const {
+    auto operandTable = takeSpan<Operand>(carver, operands());
+    auto keyTable = takeSpan<SortKey>(carver, keys());
+    if (carver.isCounting())
+      return {operandTable, keyTable};
+    const int64_t *sizes = parameters + 5, *numbers = sizes + operands();
+    for (int64_t o = 0; o < operands(); ++o)
+      operandTable[o] = {static_cast<const char *>(buffers[o]), static_cast<char *>(buffers[operands() + o]),
+                         static_cast<int>(sizes[o])};
+    for (int64_t i = 0; i < keys(); ++i, numbers += 3)
+      keyTable[i] = {static_cast<int>(numbers[0]), static_cast<int>(numbers[1]), numbers[2] != 0};
+    return {operandTable, keyTable};
+  }
+
+  Problem problem(int threads, Carver &carver, void *const *buffers) const {
+    const auto [operandTable, keyTable] = tables(carver, buffers);
+    Problem p{threads, parameters[1], parameters[2], parameters[3], operandTable, keyTable, before};
+    p.first = first;
+    return p;
+  }
+
+  const char *fault(const Problem &p) const {
+    if (const char *message = faultOf(p))
+      return message;
+    if (before)
+      return nullptr;
+    if (p.keys.count == 0)
+      return "sort: there is no key";
+    for (const SortKey &key : p.keys)
+      if (!isValidKey(key, p))
+        return "sort: a key has no such operand, order or element size";
+    return nullptr;
+  }
+};
+
+int32_t sort(const HloRuntime *runtime, const Numbers &numbers, void *const *buffers, void *scratch, int64_t bytes) {
+  try {
+    const int64_t tableBytes = numbers.tableBytes(), rest = std::max<int64_t>(bytes - tableBytes, 0);
+    const Workspace tableMemory(scratch, bytes, tableBytes);
+    Carver tables(tableMemory.data()), counting;
+    Problem p = numbers.problem(runtime->threads, tables, buffers);
+    if (const char *message = numbers.fault(p))
+      return fail(runtime, HLO_ERROR, message);
+    sortAll(p, counting);
+    const Workspace workspace(rest > 0 ? static_cast<char *>(scratch) + tableBytes : nullptr, rest, counting.bytes());
+    Carver carver(workspace.data());
+    sortAll(p, carver);
+    return HLO_OK;
+  } catch (const std::bad_alloc &) {
+    return fail(runtime, HLO_ERROR_OUT_OF_MEMORY, "sort: out of memory");
+  }
+}
+
+int64_t scratchBytes(int threads, const Numbers &numbers, void *const *buffers) {
+  const Workspace tableMemory(nullptr, 0, numbers.tableBytes());
+  Carver tables(tableMemory.data()), counting;
+  Problem p = numbers.problem(threads, tables, buffers);
+  if (numbers.fault(p))
+    return 0;
+  counting.take<char>(numbers.tableBytes());
+  sortAll(p, counting);
+  return counting.bytes();
+}
+
+uint8_t noComparator(const void *const *, const void *const *) { return 0; }
+
+int64_t firstOf(const int64_t *parameters) { return std::max<int64_t>(parameters[0], 0); }
+
 } // namespace
+
+int64_t sortScratchBytes(int threads, void *const *buffers, const int64_t *parameters) {
+  return scratchBytes(threads, {parameters, -1, noComparator}, buffers);
+}
+
+int64_t sortKeysScratchBytes(int threads, void *const *buffers, const int64_t *parameters) {
+  return scratchBytes(threads, {parameters, -1, nullptr}, buffers);
+}
+
+int64_t sortFirstScratchBytes(int threads, void *const *buffers, const int64_t *parameters) {
+  return scratchBytes(threads, {parameters + 1, firstOf(parameters), nullptr}, buffers);
+}
+
 } // namespace hlo::runtime
 
 using namespace hlo::runtime;
 
-int32_t hlo_rt_sort(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters, HloCompareFn before) {
-  try {
-    Problem p{runtime, {}, parameters[1], parameters[2], parameters[3], {}, before};
-    addOperands(p, buffers, parameters[0], parameters + 5);
-    return sortAll(p);
-  } catch (const std::bad_alloc &) {
-    return fail(runtime, HLO_ERROR_OUT_OF_MEMORY, "sort: out of memory");
-  }
+int32_t hlo_rt_sort(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters, void *scratch,
+                    int64_t scratchBytes, HloCompareFn before) {
+  return sort(runtime, {parameters, -1, before}, buffers, scratch, scratchBytes);
 }
 
-namespace {
-
-int32_t sortKeys(const HloRuntime *runtime, void *const *buffers, int64_t first, const int64_t *parameters) {
-  try {
-    const int64_t operands = parameters[0], keys = parameters[4];
-    Problem p{runtime, {}, parameters[1], parameters[2], parameters[3], {}};
-    p.first = first;
-    addOperands(p, buffers, operands, parameters + 5);
-    for (int64_t i = 0; i < keys; ++i) {
-      const int64_t *numbers = parameters + 5 + operands + 3 * i;
-      const SortKey key{static_cast<int>(numbers[0]), static_cast<int>(numbers[1]), numbers[2] != 0};
-      if (!isValidKey(key, p))
-        return fail(runtime, HLO_ERROR, "sort: a key has no such operand, order or element size");
-      p.keys.push_back(key);
-    }
-    if (p.keys.empty())
-      return fail(runtime, HLO_ERROR, "sort: there is no key");
-    return p.wanted() == 0 ? HLO_OK : sortAll(p);
-  } catch (const std::bad_alloc &) {
-    return fail(runtime, HLO_ERROR_OUT_OF_MEMORY, "sort: out of memory");
-  }
+int32_t hlo_rt_sort_keys(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters, void *scratch,
+                         int64_t scratchBytes) {
+  return sort(runtime, {parameters, -1, nullptr}, buffers, scratch, scratchBytes);
 }
 
-} // namespace
-
-int32_t hlo_rt_sort_keys(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters) {
-  return sortKeys(runtime, buffers, -1, parameters);
-}
-
-int32_t hlo_rt_sort_first(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters) {
-  return sortKeys(runtime, buffers, std::max<int64_t>(parameters[0], 0), parameters + 1);
+int32_t hlo_rt_sort_first(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters, void *scratch,
+                          int64_t scratchBytes) {
+  return sort(runtime, {parameters + 1, firstOf(parameters), nullptr}, buffers, scratch, scratchBytes);
 }

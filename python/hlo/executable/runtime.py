@@ -57,6 +57,7 @@ hardware_threads = _runtime.hardware_threads
 host_cpu = _runtime.host_cpu
 host_features = _runtime.host_features
 host_triple = _runtime.host_triple
+library_scratch_bytes = _runtime.library_scratch_bytes
 memory_statistics = _runtime.memory_statistics
 set_cache_limit = _runtime.set_cache_limit
 symbols = _runtime.symbols

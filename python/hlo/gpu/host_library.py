@@ -12,8 +12,9 @@ from hlo.executable import runtime
 from hlo.gpu.device import Bytes
 
 _FUNCTION = ctypes.CFUNCTYPE(
-    ctypes.c_int32, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p
-)
+    ctypes.c_int32, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p,
+    ctypes.c_void_p, ctypes.c_int64,
+)  # fmt: skip
 
 
 def call_library(function: str, buffers: Sequence[Bytes], parameters: Sequence[int]) -> None:
@@ -33,5 +34,5 @@ def call_library(function: str, buffers: Sequence[Bytes], parameters: Sequence[i
     state = runtime.CallState()
     pointers = (ctypes.c_void_p * len(buffers))(*(b.ctypes.data for b in buffers))
     numbers = np.array(parameters, np.int64)
-    if _FUNCTION(address)(state.address, pointers, numbers.ctypes.data) != 0:
+    if _FUNCTION(address)(state.address, pointers, numbers.ctypes.data, None, 0) != 0:
         raise ExecutionError(f"{function} fails: {state.error}")

@@ -17,7 +17,7 @@
 // FUSED-NOT: "hlo.fusion"
 
 // HOST: func.func @main
-// HOST-NEXT: memref.alloc() {hlo.name = "attention_fusion_0 scratch"} : memref<99072xf32>
+// HOST-NEXT: memref.alloc() {hlo.name = "scratch of attention_fusion"} : memref<99072xf32>
 // HOST-NEXT: call @attention_fusion_0
 // HOST-NEXT: return
 

@@ -3,7 +3,7 @@
 
 // CHECK: func.func @main(%{{.*}}: memref<8xf32>, %{{.*}}: memref<1xi32>, %[[RESULT:[^:]*]]: memref<8xf32>,
 // CHECK: %[[M:.*]] = memref.alloc() {hlo.name = "sort"} : memref<8xf32>
-// CHECK: @sort_0(%{{.*}}, %[[M]])
+// CHECK: @sort_0(%{{.*}}, %[[M]], %{{.*}})
 // CHECK: memref.copy %[[M]], %[[RESULT]]
 // CHECK: } do {
 // CHECK: func.call @add_{{[0-9]+}}(%[[RESULT]], %[[M]], %[[RESULT]])

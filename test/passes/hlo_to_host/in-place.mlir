@@ -2,10 +2,10 @@
 // RUN: hlo-opt --compile-to=host %s | FileCheck %s
 
 // CHECK: %[[SORTED:.*]] = memref.alloc() {hlo.name = "sort"} : memref<64xf32>
-// CHECK: call @[[SORT:sort_[0-9]+]](%{{.*}}, %[[SORTED]])
+// CHECK: call @[[SORT:sort_[0-9]+]](%{{.*}}, %[[SORTED]], %{{.*}})
 // CHECK-NEXT: call @exponential_{{[0-9]+}}(%[[SORTED]], %[[SORTED]])
 // A sort moves elements about, but its library does so within one buffer.
-// CHECK-NEXT: call @[[SORT]](%[[SORTED]], %[[SORTED]])
+// CHECK: call @[[SORT]](%[[SORTED]], %[[SORTED]], %{{.*}})
 // A reversal reads its operand's elements at other places than those it writes.
 // CHECK-NEXT: call @reverse_{{[0-9]+}}(%[[SORTED]], %arg1)
 // CHECK-NEXT: return

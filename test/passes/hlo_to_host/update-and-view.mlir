@@ -3,7 +3,8 @@
 // RUN: hlo-opt --compile-to=host %s | FileCheck %s
 
 // CHECK: func.func @main(%[[X:.*]]: memref<64xf32>, %{{.*}}, %[[U:.*]]: memref<1xf32>, %[[I:.*]]: memref<1xi32>, %[[SHAPED:[^:]*]]: memref<64xf32>, %[[SORTED:[^:]*]]: memref<64xf32>)
-// CHECK-NEXT: call @sort_0(%[[X]], %[[SORTED]])
+// CHECK-NEXT: %[[SCRATCH:.*]] = memref.alloc() {hlo.name = "scratch of sort"}
+// CHECK-NEXT: call @sort_0(%[[X]], %[[SORTED]], %[[SCRATCH]])
 // CHECK-NEXT: memref.copy %[[SORTED]], %[[SHAPED]] {hlo.reason = "dynamic_update_slice updates an operand that is needed afterwards"}
 // CHECK-NEXT: call @dynamic_update_slice_1({{.*}}%[[SHAPED]])
 // CHECK-NEXT: return

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import numpy as np
 from mlir import ir
 
 from hlo.executable import runtime
@@ -95,3 +96,36 @@ def copy_body(size: int) -> str:
 def runtime_function(name: str, result: object, *arguments: object) -> Callable[..., object]:
     """A C function of the runtime, callable through ctypes."""
     return ctypes.CFUNCTYPE(result, *arguments)(runtime.symbols()[name])  # type: ignore[arg-type]
+
+
+def call_library(
+    name: str,
+    arrays: Sequence[np.ndarray | None],
+    numbers: Sequence[int],
+    *rest: object,
+    threads: int = 2,
+) -> None:
+    """Calls a library function in exactly the scratch that it asks for; RuntimeError if it fails.
+
+    It must take no other memory, and write nowhere else.
+    """
+    size = runtime.library_scratch_bytes(name, [a is not None for a in arrays], numbers, threads)
+    around, fill = 64, 0xA5
+    room = np.full(size + 3 * around, fill, np.uint8)
+    begin = -room.ctypes.data % around + around
+    state = runtime.CallState(threads)
+    types = [ctypes.c_void_p] * 4 + [ctypes.c_int64] + [type(x) for x in rest]
+    before = runtime.memory_statistics()["allocations"]
+    code = runtime_function(name, ctypes.c_int32, *types)(
+        state.address,
+        (ctypes.c_void_p * len(arrays))(*[None if a is None else a.ctypes.data for a in arrays]),
+        (ctypes.c_int64 * len(numbers))(*numbers),
+        room.ctypes.data + begin,
+        size,
+        *rest,
+    )
+    if code:
+        raise RuntimeError(state.error)
+    assert runtime.memory_statistics()["allocations"] == before
+    assert (room[:begin] == fill).all()
+    assert (room[begin + size :] == fill).all()

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
-
 import numpy as np
 import pytest
-from native_programs import runtime_function
-
-from hlo.executable import runtime
+from native_programs import call_library
 
 FFT, IFFT, RFFT, IRFFT = range(4)
 TOLERANCE = {4: 1e-6, 8: 1e-14}
@@ -27,15 +23,7 @@ def fft(
     result = source.copy() if in_place else np.empty(shape, real if kind == IRFFT else pair)
     inputs = result if in_place else source
     numbers = [kind, size, int(np.prod(batch)), len(lengths), *lengths]
-    state = runtime.CallState(2)
-    function = runtime_function("hlo_rt_fft", ctypes.c_int32, *[ctypes.c_void_p] * 3)
-    code = function(
-        state.address,
-        (ctypes.c_void_p * 2)(inputs.ctypes.data, result.ctypes.data),
-        (ctypes.c_int64 * len(numbers))(*numbers),
-    )
-    if code:
-        raise RuntimeError(state.error)
+    call_library("hlo_rt_fft", [inputs, result], numbers)
     return result
 
 
@@ -137,8 +125,6 @@ def test_empty_batches() -> None:
 
 @pytest.mark.parametrize("lengths", [(), (0,), (2, 2, 2, 2)])
 def test_bad_parameters(lengths: tuple[int, ...]) -> None:
-    state = runtime.CallState(1)
-    function = runtime_function("hlo_rt_fft", ctypes.c_int32, *[ctypes.c_void_p] * 3)
     numbers = [FFT, 4, 1, len(lengths), *lengths]
-    assert function(state.address, None, (ctypes.c_int64 * len(numbers))(*numbers)) == 1
-    assert "fft" in state.error
+    with pytest.raises(RuntimeError, match="fft"):
+        call_library("hlo_rt_fft", [None, None], numbers)

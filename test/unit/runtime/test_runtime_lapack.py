@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 from collections.abc import Sequence
 
@@ -10,9 +9,7 @@ import jax
 import numpy as np
 import pytest
 from jaxlib.cpu import _lapack
-from native_programs import runtime_function
-
-from hlo.executable import runtime
+from native_programs import call_library
 
 _lapack.initialize()
 LETTERS = {"s": "f4", "d": "f8", "c": "c8", "z": "c16"}
@@ -45,15 +42,7 @@ def ours(
     for shape in [*(a.shape for a in operands), *(s for s, _ in results)]:
         numbers += [len(shape), *shape]
     numbers += [attributes[name] for name in sorted(attributes)]
-    state = runtime.CallState(2)
-    buffers = [*inputs, *outputs]
-    code = runtime_function(f"hlo_rt_{target}", ctypes.c_int32, *[ctypes.c_void_p] * 3)(
-        state.address,
-        (ctypes.c_void_p * len(buffers))(*[b.ctypes.data for b in buffers]),
-        (ctypes.c_int64 * len(numbers))(*numbers),
-    )
-    if code:
-        raise RuntimeError(state.error)
+    call_library(f"hlo_rt_{target}", [*inputs, *outputs], numbers)
     ranks = core[len(operands) :]
     swap = [column_major and rank == 2 for rank in ranks]
     return [o.swapaxes(-1, -2) if s else o for o, s in zip(outputs, swap, strict=True)]

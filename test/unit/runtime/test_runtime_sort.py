@@ -8,29 +8,12 @@ from collections.abc import Sequence
 import ml_dtypes
 import numpy as np
 import pytest
-from native_programs import runtime_function
-
-from hlo.executable import runtime
+from native_programs import call_library
 
 SIGNED, UNSIGNED, TOTAL, CANONICAL, BF16_CANONICAL = range(5)
 COMPARE = ctypes.CFUNCTYPE(
     ctypes.c_uint8, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_void_p)
 )
-
-
-def call(
-    name: str, arrays: Sequence[np.ndarray | None], numbers: Sequence[int], *rest: object
-) -> None:
-    threads = 2
-    state = runtime.CallState(threads)
-    buffers = (ctypes.c_void_p * len(arrays))(
-        *[None if a is None else a.ctypes.data for a in arrays]
-    )
-    parameters = (ctypes.c_int64 * len(numbers))(*numbers)
-    types = [ctypes.c_void_p] * 3 + [COMPARE] * len(rest)
-    code = runtime_function(name, ctypes.c_int32, *types)(state.address, buffers, parameters, *rest)
-    if code:
-        raise RuntimeError(state.error)
 
 
 def shape_numbers(shape: tuple[int, ...], axis: int) -> list[int]:
@@ -48,7 +31,7 @@ def sort_keys(
     inputs = results if in_place else operands
     numbers = [len(operands), *shape_numbers(operands[0].shape, axis), len(keys)]
     numbers += [a.itemsize for a in operands] + [n for key in keys for n in key]
-    call("hlo_rt_sort_keys", [*inputs, *results], numbers)
+    call_library("hlo_rt_sort_keys", [*inputs, *results], numbers)
     return results
 
 
@@ -210,7 +193,7 @@ def sort_by(
     results = [a.copy() if in_place else np.empty_like(a) for a in operands]
     numbers = [len(operands), *shape_numbers(operands[0].shape, axis), 1]
     numbers += [a.itemsize for a in operands]
-    call("hlo_rt_sort", [*(results if in_place else operands), *results], numbers, before)
+    call_library("hlo_rt_sort", [*(results if in_place else operands), *results], numbers, before)
     return results
 
 
@@ -270,13 +253,13 @@ def test_the_first_elements_and_where_they_were(
     values, indices = np.empty(part, x.dtype), np.empty(part, index)  # type: ignore[call-overload]
     sizes = [x.itemsize, indices.itemsize]
     numbers = [first, 2, *shape_numbers(shape, axis), 1, *sizes, 0, order, 1]
-    call("hlo_rt_sort_first", [x, None, values, indices], numbers)
+    call_library("hlo_rt_sort_first", [x, None, values, indices], numbers)
     ranks = total_order(x) if kind == "f" else x.astype(np.int64)
     expected = np.argsort(-ranks, axis=axis, kind="stable").take(range(first), axis)
     np.testing.assert_array_equal(indices, expected.astype(index))  # type: ignore[call-overload]
     same_bits(values, np.take_along_axis(x, expected, axis))
     alone = np.empty_like(indices)
-    call("hlo_rt_sort_first", [x, None, None, alone], numbers)
+    call_library("hlo_rt_sort_first", [x, None, None, alone], numbers)
     same_bits(alone, indices)
 
 
@@ -293,4 +276,4 @@ def test_the_first_elements_and_where_they_were(
 def test_bad_parameters(numbers: list[int], message: str) -> None:
     x = np.zeros(4, np.int32)
     with pytest.raises(RuntimeError, match=message):
-        call("hlo_rt_sort_keys", [x, x], numbers)
+        call_library("hlo_rt_sort_keys", [x, x], numbers)
