@@ -37,6 +37,8 @@ class FuseSorts(Pass):
     def run(self, module: ir.Module) -> bool:
         changed = False
         for function in functions(module).values():
+            if not ir.operations_named(function, ["hlo.sort"]):
+                continue
             with reading(body_of(function)) as region:
                 sorts = [node for node in _nodes(region) if node.name == "sort"]
                 changed = sum(_fuse(node) for node in sorts) > 0 or changed

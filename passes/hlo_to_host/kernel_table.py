@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -41,15 +43,49 @@ def _node_key(node: Node, number: dict[Tensor, int]) -> tuple[object, ...]:
     return (node.name, operands, attributes, regions, results)
 
 
+class KnownKernels:
+    """Kernels that were emitted before, by structural key; those used last, up to so much text.
+
+    An emitter sees nothing but the region, so the key is all that decides what it gives. Any number
+    of threads may use one.
+    """
+
+    def __init__(self, characters: int = 16_000_000) -> None:
+        self._room = characters
+        self._kernels: OrderedDict[object, Kernel] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, key: object) -> Kernel | None:
+        """The kernel for a key, if it is known."""
+        with self._lock:
+            found = self._kernels.get(key)
+            if found is not None:
+                self._kernels.move_to_end(key)
+            return found
+
+    def keep(self, key: object, kernel: Kernel) -> None:
+        """Notes the kernel for a key."""
+        with self._lock:
+            if key in self._kernels:
+                return
+            self._kernels[key] = kernel
+            self._room -= len(kernel.text)
+            while self._room < 0:
+                _, dropped = self._kernels.popitem(last=False)
+                self._room += len(dropped.text)
+
+
 @dataclass
 class KernelTable:
     """Kernels by structural key and by text, each with its name.
 
     Attributes:
         announce: told of each new kernel.
+        known: kernels of other programs, which need not be emitted again.
     """
 
     announce: Callable[[str, Kernel], None] | None = None
+    known: KnownKernels | None = None
     kernels: dict[str, Kernel] = field(default_factory=dict[str, Kernel])
     _by_key: dict[object, str] = field(default_factory=dict[object, str])
     _by_text: dict[str, str] = field(default_factory=dict[str, str])
@@ -58,7 +94,7 @@ class KernelTable:
         """The name of the kernel for `key`, emitted the first time; `name` is made unique."""
         if (known := self._by_key.get(key)) is not None:
             return known
-        kernel = emit()
+        kernel = self._emitted(key, emit)
         known = self._by_text.get(kernel.text)
         if known is None:
             known = f"{re.sub(r'[^A-Za-z0-9_]', '_', name)}_{len(self.kernels)}"
@@ -68,3 +104,12 @@ class KernelTable:
                 self.announce(known, kernel)
         self._by_key[key] = known
         return known
+
+    def _emitted(self, key: object, emit: Callable[[], Kernel]) -> Kernel:
+        if self.known is None:
+            return emit()
+        kernel = self.known.find(key)
+        if kernel is None:
+            kernel = emit()
+            self.known.keep(key, kernel)
+        return kernel

@@ -12,7 +12,7 @@ from hlo import ir
 from hlo.diagnostics import UnsupportedError
 from hlo.passes.hlo_to_host.bufferize import Bufferizer
 from hlo.passes.hlo_to_host.host_text import HostText, Storage
-from hlo.passes.hlo_to_host.kernel_table import KernelTable
+from hlo.passes.hlo_to_host.kernel_table import KernelTable, KnownKernels
 from hlo.passes.hlo_to_loops.graph import Node, Region, reading
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
@@ -47,6 +47,7 @@ def hlo_to_host(
     donated: Sequence[int] = (),
     emit: Callable[[Region], Kernel] = emit_kernel,
     announce: Callable[[str, Kernel], None] | None = None,
+    known: KnownKernels | None = None,
 ) -> HostProgram:
     """Bufferizes the entry `@main` of a legalized module.
 
@@ -56,10 +57,11 @@ def hlo_to_host(
             `tf.aliasing_output` or `jax.buffer_donor`.
         emit: makes the kernel of a region, for the target.
         announce: told of each kernel, with its name, as soon as it is made.
+        known: kernels that `emit` made for other programs.
     """
     function = entry_of(module)
     with reading(function.regions[0].blocks[0]) as region:
-        return _host_program(function, region, donated, emit, KernelTable(announce))
+        return _host_program(function, region, donated, emit, KernelTable(announce, known))
 
 
 def _host_program(

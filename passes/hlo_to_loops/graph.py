@@ -102,44 +102,77 @@ def _decode_field(text: str) -> Any:
 
 def tensor_of(value: ir.Value) -> Tensor:
     """Shape and element type of an IR value of ranked, static tensor type."""
-    kind = ir.RankedTensorType(value.type)
-    return Tensor(tuple(kind.shape), element_type(ir.types.name_of(kind.element_type)))
+    return Tensor(*_shape_and_element(value.type))
+
+
+def _shape_and_element(kind: ir.Type) -> tuple[tuple[int, ...], ElementType]:
+    ranked = ir.RankedTensorType(kind)
+    return tuple(ranked.shape), element_type(ir.types.name_of(ranked.element_type))
 
 
 def region_of(block: ir.Block) -> Region:
     """Reads a block, with the regions in it."""
-    return _region(block, {})
+    return _Reader({}).region(block)
 
 
 def node_of(operation: ir.Operation, known: dict[ir.Value, Tensor]) -> Node:
     """Reads one op whose operands are in `known`; adds there what it and its regions define."""
-    operands = tuple([known[v] for v in operation.operands])
-    node = Node(operation.name.removeprefix("hlo."), operands, operation)
-    results: list[Tensor] = []
-    for i, result in enumerate(operation.results):
-        tensor = known[result] = tensor_of(result)
-        tensor.producer, tensor.index = node, i
-        results.append(tensor)
-    node.results = tuple(results)
-    if len(operation.regions):
-        node.regions = tuple(
-            _region(r.blocks[0], known) for r in operation.regions if len(r.blocks)
-        )
-    return node
+    return _Reader(known).node(operation, operation.name)
 
 
-def _region(block: ir.Block, known: dict[ir.Value, Tensor]) -> Region:
-    region = Region()
-    for argument in block.arguments:
-        tensor = known[argument] = tensor_of(argument)
-        region.arguments.append(tensor)
-    for op in block.operations:
-        operation = op.operation
-        if operation.name in ("hlo.return", "func.return"):
-            region.results = [known[v] for v in operation.operands]
-            break
-        region.nodes.append(node_of(operation, known))
-    return region
+class _Reader:
+    """Reads ops whose operands are in `known`, and adds there what they define.
+
+    Every pass that looks at a whole program reads it so: a type is looked at the first time alone.
+    """
+
+    def __init__(self, known: dict[ir.Value, Tensor]) -> None:
+        self.known = known
+        self.types: dict[ir.Type, tuple[tuple[int, ...], ElementType]] = {}
+
+    def define(self, value: ir.Value, producer: Node | None = None, index: int = 0) -> Tensor:
+        kind = value.type
+        parts = self.types.get(kind)
+        if parts is None:
+            parts = self.types[kind] = _shape_and_element(kind)
+        tensor = self.known[value] = Tensor(parts[0], parts[1], producer, index)
+        return tensor
+
+    def tensors(self, values: Sequence[ir.Value]) -> tuple[Tensor, ...]:
+        # The end of an iteration over values is an exception of C++; most ops have few operands.
+        known, count = self.known, len(values)
+        if count == 1:
+            return (known[values[0]],)
+        if count == 2:
+            return (known[values[0]], known[values[1]])
+        return tuple([known[v] for v in values]) if count else ()
+
+    def node(self, operation: ir.Operation, name: str) -> Node:
+        node = Node(name.removeprefix("hlo."), self.tensors(operation.operands), operation)
+        results = operation.results
+        if len(results) == 1:
+            node.results = (self.define(results[0], node),)
+        else:
+            node.results = tuple([self.define(r, node, i) for i, r in enumerate(results)])
+        if len(operation.regions):
+            node.regions = tuple(
+                [self.region(r.blocks[0]) for r in operation.regions if len(r.blocks)]
+            )
+        return node
+
+    def region(self, block: ir.Block) -> Region:
+        region = Region([self.define(argument) for argument in block.arguments])
+        for op in block.operations:
+            operation = op.operation
+            name = operation.name
+            if name in _TERMINATORS:
+                region.results = [self.known[v] for v in operation.operands]
+                break
+            region.nodes.append(self.node(operation, name))
+        return region
+
+
+_TERMINATORS = frozenset({"hlo.return", "func.return"})
 
 
 def is_composite(region: Region) -> bool:

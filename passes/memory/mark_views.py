@@ -38,6 +38,8 @@ class MarkViews(Pass):
     def run(self, module: ir.Module) -> bool:
         changed = False
         for function in functions(module).values():
+            if not ir.operations_named(function, ["hlo.dynamic_slice"]):
+                continue
             with reading(body_of(function)) as region:
                 for node in _slices(region):
                     with node.source.context:

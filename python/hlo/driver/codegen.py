@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import hashlib
+import re
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hlo import ir
+from hlo.driver.cache.kernel_cache import KernelCache
 from hlo.driver.late_phases import signature_of
 from hlo.executable import runtime
 from hlo.passes.hlo_to_host.program import HostProgram
@@ -20,20 +23,43 @@ from hlo.passes.lower_to_llvm.modules import (
 
 # Text that is worth a module of its own, which costs a millisecond.
 MODULE_CHARACTERS = 40_000
+# A kernel that is a module of its own: it is found in the cache whatever else a program has.
+OWN_MODULE_CHARACTERS = 8_000
 _OPTIONS = runtime.CodegenOptions(verify=False)
 # An entry without loops runs once, each line of it: making it well costs more than it saves.
 _ONCE = runtime.CodegenOptions(passes="", level=0, verify=False)
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """Kernels that are compiled as one module.
+
+    Attributes:
+        kernels: by their names in the program.
+        name: of its object file in the cache.
+        code: the object file, if the cache had it.
+    """
+
+    kernels: dict[str, Kernel]
+    name: str = ""
+    code: bytes | None = None
 
 
 class ProgramCode:
     """Machine code of one program.
 
     Kernels go to other threads in modules as they come, so that these work while this thread makes
-    the next ones; few and small kernels wait for the entry, to be one module with it.
+    the next ones; few and small kernels wait for the entry, to be one module with it. A module of
+    kernels that the cache has is not made again: its text does not depend on where in the program
+    the kernels come.
+
+    Args:
+        cache: of object files of kernels; None for none.
     """
 
-    def __init__(self) -> None:
-        self._begun: list[dict[str, Kernel]] = []
+    def __init__(self, cache: KernelCache | None = None) -> None:
+        self._cache = cache
+        self._begun: list[_Unit] = []
         self._waiting: dict[str, Kernel] = {}
         self._characters = 0
 
@@ -43,10 +69,14 @@ class ProgramCode:
 
     def add(self, name: str, kernel: Kernel) -> None:
         """Takes a kernel as soon as there is one."""
+        if len(kernel.text) >= OWN_MODULE_CHARACTERS and self._begun:
+            self._begin({name: kernel})
+            return
         self._waiting[name] = kernel
         self._characters += len(kernel.text)
         if self._characters >= MODULE_CHARACTERS:
-            self._begin(self._waiting)
+            for group in grouped(self._waiting):
+                self._begin(group)
             self._waiting, self._characters = {}, 0
 
     def objects_of(
@@ -70,34 +100,80 @@ class ProgramCode:
             self._begin(group)
             used.append(True)
         once = "scf.while" not in entry
+        entry = _with_symbols(entry, host.kernels)
         self._queue.add(entry, HOST_PIPELINE, _ONCE if once else _OPTIONS)
-        objects = self._queue.finish()
-        return [objects[-1], *(o for o, wanted in zip(objects[:-1], used, strict=True) if wanted)]
+        *made, entry_code = self._queue.finish()
+        codes = self._codes(made)
+        return [entry_code, *(c for c, wanted in zip(codes, used, strict=True) if wanted)]
 
     def _begin(self, kernels: dict[str, Kernel]) -> None:
-        self._begun.append(kernels)
-        self._queue.add(kernels_text(kernels, merged=True), KERNEL_PIPELINE, _OPTIONS)
+        symbols = {symbol_of(name, kernel): kernel for name, kernel in kernels.items()}
+        text = kernels_text(symbols, merged=True)
+        unit = _Unit(kernels)
+        if self._cache is not None:
+            name = self._cache.name_of(text, KERNEL_PIPELINE, _OPTIONS.passes, _OPTIONS.level)
+            unit = _Unit(kernels, name, self._cache.find(name))
+        if unit.code is None:
+            self._queue.add(text, KERNEL_PIPELINE, _OPTIONS)
+        self._begun.append(unit)
+
+    def _codes(self, made: list[bytes]) -> list[bytes]:
+        """The object files of all units, of those that were `made` now in order; these are kept."""
+        codes: list[bytes] = []
+        following = iter(made)
+        for unit in self._begun:
+            code = unit.code
+            if code is None:
+                code = next(following)
+                if self._cache is not None:
+                    self._cache.keep(unit.name, code)
+            codes.append(code)
+        return codes
 
     def _parts_of(self, host: HostProgram) -> tuple[list[bool], set[str]]:
-        """Which groups hold only kernels of the program, each once, and the names of these."""
+        """Which units hold only kernels of the program, each once, and the names of these."""
         used: list[bool] = []
         done: set[str] = set()
-        for group in self._begun:
-            used.append(done.isdisjoint(group) and _is_part_of(group, host))
+        for unit in self._begun:
+            used.append(done.isdisjoint(unit.kernels) and _is_part_of(unit.kernels, host))
             if used[-1]:
-                done.update(group)
+                done.update(unit.kernels)
         return used, done
 
 
+def symbol_of(name: str, kernel: Kernel) -> str:
+    """The kernel's name in object files: from its ops and its text, whatever the program.
+
+    Args:
+        name: as `hlo.passes.hlo_to_host.kernel_table` makes it, with the number of the kernel.
+    """
+    digest = hashlib.sha256(kernel.text.encode()).hexdigest()
+    return f"{name.rpartition('_')[0]}_{digest[:16]}"
+
+
+def _with_symbols(entry: str, kernels: dict[str, Kernel]) -> str:
+    """The entry's text with the kernels' symbols for their names."""
+    symbols = {name: symbol_of(name, kernel) for name, kernel in kernels.items()}
+    return _CALLED.sub(lambda found: f"@{symbols[found['name']]}__packed", entry)
+
+
+_CALLED = re.compile(r"@(?P<name>\w+)__packed\b")
+
+
 def grouped(kernels: dict[str, Kernel]) -> list[dict[str, Kernel]]:
-    """Kernels in groups, in order, each but the last of at least `MODULE_CHARACTERS`."""
+    """Kernels in groups, in order: large ones alone, of small ones `MODULE_CHARACTERS` together."""
     groups: list[dict[str, Kernel]] = []
+    small: dict[str, Kernel] = {}
     room = 0
     for name, kernel in kernels.items():
+        if len(kernel.text) >= OWN_MODULE_CHARACTERS:
+            groups.append({name: kernel})
+            continue
         if room <= 0:
-            groups.append({})
+            small = {}
+            groups.append(small)
             room = MODULE_CHARACTERS
-        groups[-1][name] = kernel
+        small[name] = kernel
         room -= len(kernel.text)
     return groups
 

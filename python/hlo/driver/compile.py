@@ -9,6 +9,7 @@ import numpy as np
 
 from hlo import knobs
 from hlo.diagnostics import ArgumentError, CompileError, UnsupportedError
+from hlo.driver.cache.kernel_cache import KernelCache
 from hlo.driver.cache.program_cache import open_cache
 from hlo.driver.cache.stored_program import StoredProgram
 from hlo.driver.cached_compilation import Compilation
@@ -17,6 +18,7 @@ from hlo.driver.compilation_report import report
 from hlo.driver.host_summary import signature_of, statistics_of
 from hlo.driver.inspected_program import InspectedProgram
 from hlo.driver.made_program import MadeProgram, Options, Stopwatch, make_program
+from hlo.driver.pass_pipeline import without_collection
 from hlo.driver.phases import Phase
 from hlo.driver.preconditions import check_options, depth_as_error
 from hlo.driver.profile import Profile, profile
@@ -28,11 +30,15 @@ from hlo.passes.cost.kernel_cost import launch_costs
 from hlo.passes.cost.machine import HOST, Machine
 from hlo.passes.hlo_to_gpu.target import PREFIX, is_gpu_target
 from hlo.passes.hlo_to_gpu.target import TARGETS as GPU_TARGETS
+from hlo.passes.hlo_to_host.kernel_table import KnownKernels
 
 if TYPE_CHECKING:
     from hlo.driver.gpu_compile import GpuCompiled
 
 TARGETS = ("cpu", *(PREFIX + chip for chip in GPU_TARGETS))
+
+# Kernels emitted in this process, by whether they may call the vendor's library.
+_KNOWN_KERNELS = {vendor: KnownKernels() for vendor in (False, True)}
 
 
 class Compiled(InspectedProgram):
@@ -105,7 +111,7 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled | 
     if target not in TARGETS:
         raise UnsupportedError(f"unknown target {target!r}; known targets: {', '.join(TARGETS)}")
     chosen = _chosen(options)
-    with depth_as_error():
+    with depth_as_error(), without_collection():
         if is_gpu_target(target):
             from hlo.driver.gpu_compile import compile_for_gpu
 
@@ -119,7 +125,7 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled | 
 
 def _compile(program: object, chosen: Options) -> Compiled:
     def make(source: ProgramSource, watch: Stopwatch) -> tuple[StoredProgram, MadeProgram]:
-        return _made(source, chosen, watch)
+        return _made(source, chosen, watch, None if cache is None else cache.kernels)
 
     def load(program: StoredProgram) -> runtime.Executable:
         return _loaded(program, chosen)
@@ -138,10 +144,12 @@ def _compile(program: object, chosen: Options) -> Compiled:
 
 
 def _made(
-    source: ProgramSource, chosen: Options, watch: Stopwatch
+    source: ProgramSource, chosen: Options, watch: Stopwatch, kernels: KernelCache | None
 ) -> tuple[StoredProgram, MadeProgram]:
-    code = ProgramCode()
-    made = make_program(source.module, chosen, watch, announce=code.add)
+    code = ProgramCode(kernels)
+    # Who does without a cache wants everything made afresh.
+    known = None if kernels is None else _KNOWN_KERNELS[chosen.vendor]
+    made = make_program(source.module, chosen, watch, announce=code.add, known=known)
     with watch.stage("codegen"):
         objects = code.objects_of(made.host, made.placed)
     calls = sum("func.call @" in line for line in made.host.text.splitlines())

@@ -15,6 +15,7 @@ from hlo.driver.pass_pipeline import run_pass, without_collection
 from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
 from hlo.driver.preconditions import check_addressable, check_donated_exist
+from hlo.passes.hlo_to_host.kernel_table import KnownKernels
 from hlo.passes.hlo_to_host.program import HostProgram, hlo_to_host, mark_donated
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
@@ -100,6 +101,7 @@ def make_program(
     emit: Callable[[Region], Kernel] = emit_kernel,
     composites: bool = True,
     announce: Callable[[str, Kernel], None] | None = None,
+    known: KnownKernels | None = None,
 ) -> MadeProgram:
     """Runs the passes on a copy of a program.
 
@@ -108,12 +110,13 @@ def make_program(
         composites: whether it makes one of an attention, and of several steps.
         announce: told of each kernel, with its name, as soon as it is made; where `max_bytes` asks
             for several attempts, of those of all attempts.
+        known: kernels that `emit` made for other programs, with the same `vendor`.
 
     Raises:
         CompileError: the program asks for what the compiler cannot do.
     """
     with knobs.scope(vendor=chosen.vendor):
-        return _make(original, chosen, watch, emit, composites, announce)
+        return _make(original, chosen, watch, emit, composites, announce, known)
 
 
 def _make(
@@ -123,6 +126,7 @@ def _make(
     emit: Callable[[Region], Kernel],
     composites: bool,
     announce: Callable[[str, Kernel], None] | None,
+    known: KnownKernels | None,
 ) -> MadeProgram:
     with watch.stage("import"):
         module = copy_of(original)
@@ -136,7 +140,7 @@ def _make(
 
     def planned(fused: ir.Module) -> PlannedProgram:
         with watch.stage("hlo-to-host"), without_collection():
-            host = hlo_to_host(fused, chosen.donate, emit, announce)
+            host = hlo_to_host(fused, chosen.donate, emit, announce, known)
             check_donated_exist(chosen.donate, len(host.argument_types))
             check_addressable(host.argument_types, host.result_types)
         with watch.stage("memory"):

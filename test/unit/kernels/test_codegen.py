@@ -9,7 +9,7 @@ import pytest
 
 import hlo
 from hlo.driver import codegen
-from hlo.driver.codegen import MODULE_CHARACTERS, grouped
+from hlo.driver.codegen import MODULE_CHARACTERS, OWN_MODULE_CHARACTERS, grouped
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 from hlo.passes.lower_to_llvm.modules import kernels_text, program_text
 
@@ -59,12 +59,14 @@ def test_a_small_program_is_one_module() -> None:
     assert text.index("llvm.func @hlo_rt_fft()") < text.index("@hlo_main")
 
 
-def test_groups_keep_the_order_and_are_large_enough() -> None:
-    third = kernel("x" * (MODULE_CHARACTERS // 3))  # four thirds reach the size, three do not quite
-    kernels = {f"k{i}": third for i in range(6)}
-    assert [list(group) for group in grouped(kernels)] == [["k0", "k1", "k2", "k3"], ["k4", "k5"]]
-    large = {"a": kernel("x" * 3 * MODULE_CHARACTERS), "b": third}
-    assert [list(group) for group in grouped(large)] == [["a"], ["b"]]
+def test_small_kernels_are_grouped_in_order_and_large_ones_alone() -> None:
+    sixth = kernel("x" * (MODULE_CHARACTERS // 6))  # six of 6666 characters do not reach the size
+    kernels = {f"k{i}": sixth for i in range(9)}
+    first, second = ([f"k{i}" for i in part] for part in (range(7), range(7, 9)))
+    assert [list(group) for group in grouped(kernels)] == [first, second]
+    large = kernel("x" * OWN_MODULE_CHARACTERS)
+    mixed = {"a": large, "b": sixth, "c": large, "d": sixth}
+    assert [list(group) for group in grouped(mixed)] == [["a"], ["b", "d"], ["c"]]
     assert grouped({}) == []
 
 

@@ -6,12 +6,12 @@ import pytest
 from kernel_regions import node, region
 
 from hlo.passes.hlo_to_host.bufferize import kernel_region
-from hlo.passes.hlo_to_host.kernel_table import KernelTable, structural_key
+from hlo.passes.hlo_to_host.kernel_table import KernelTable, KnownKernels, structural_key
 from hlo.passes.hlo_to_host.liveness import BlockLiveness
 from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.folds import identity_of
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
-from hlo.passes.hlo_to_loops.loop_kernel import Nest
+from hlo.passes.hlo_to_loops.loop_kernel import Kernel, Nest
 from hlo.passes.hlo_to_loops.work import work_of
 
 V = "tensor<8xf32>"
@@ -78,6 +78,24 @@ def test_a_kernel_is_emitted_once() -> None:
     # Another key with the same text is the same kernel.
     assert table.add("b", "other", emit) == first
     assert list(table.kernels) == [first]
+
+
+def test_kernels_of_other_programs_are_not_emitted_again() -> None:
+    known, emitted = KnownKernels(characters=10), list[str]()
+
+    def add(key: str, text: str) -> None:
+        def emit() -> Kernel:
+            emitted.append(key)
+            return Kernel(text, 1, (), ())
+
+        table = KernelTable(known=known)
+        assert table.kernels[table.add(key, "k", emit)].text == text
+
+    for key in "aabaca":
+        add(key, key * 4)
+    assert emitted == ["a", "b", "c"]
+    add("b", "bbbb")  # 12 characters were too many: the one unused longest was forgotten
+    assert emitted == ["a", "b", "c", "b"]
 
 
 def test_last_uses_follow_views() -> None:

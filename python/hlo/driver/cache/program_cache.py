@@ -14,6 +14,7 @@ from typing import Any
 
 from hlo import ir, knobs
 from hlo.driver.cache.fingerprint import compiler_fingerprint, machine_fingerprint
+from hlo.driver.cache.kernel_cache import KernelCache
 from hlo.driver.cache.store import Store, digest_of
 from hlo.driver.cache.stored_program import DamagedError, StoredProgram, decode, encode
 
@@ -70,11 +71,15 @@ class ProgramCache:
 
     A program is known by its canonical text (generic form, without locations). Where it was given
     as text, that text by itself is looked up first, which saves reading it.
+
+    Attributes:
+        kernels: object files that programs with other options have in common too.
     """
 
     def __init__(self, store: Store, target: str, options: Mapping[str, Any]) -> None:
         self._store = store
         self._setting = _setting(store, target, options)
+        self.kernels = KernelCache(store, _setting(store, target, {}))
 
     def name_of_source(self, source: bytes) -> str:
         """The name under which a program given as these bytes is looked up."""

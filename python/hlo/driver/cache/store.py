@@ -20,7 +20,7 @@ from pathlib import Path
 
 logger = logging.getLogger("hlo.cache")
 
-KINDS = ("programs", "sources", "constants", "compilers")
+KINDS = ("programs", "kernels", "sources", "constants", "compilers")
 _MAGIC = b"hlocache"
 _DIGEST_BYTES = 32
 _HEADER_BYTES = len(_MAGIC) + _DIGEST_BYTES
