@@ -74,7 +74,7 @@ def _walked(region: Region, node: Node, line: _Line, dim: int) -> Stage:
     em = ThreadEmitter(ThreadBuilder(block_for(line.count)), inputs)
 
     def body(unit: Affine) -> None:
-        run_along_line(em, region, node, line.base(em, unit), dim, line.backwards)
+        run_along_line(em, node, line.base(em, unit), dim, line.backwards)
 
     guarded_threads(em, line.count, body)
     return stage(em.b, [*inputs.values(), *outputs], outputs, line.count, em.b.block)
