@@ -20,6 +20,7 @@ from hlo.passes.hlo_to_gpu.gpu_kernel import (
     gpu_kernel,
     parameters_text,
 )
+from hlo.passes.hlo_to_gpu.warpgroup_builder import DYNAMIC_SHARED
 from hlo.passes.hlo_to_loops.composite_kernel import (
     add_scratch,
     member_buffers,
@@ -33,6 +34,7 @@ from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
 
 MOST_POINTERS = 480  # of a launch, whose parameters may take 4 KiB
 _BLOCK_NUMBER = re.compile(r"nvvm\.read\.ptx\.sreg\.ctaid\.x range <i32, 0, \d+> : i32")
+_DYNAMIC = re.compile(rf"^llvm\.mlir\.global external {DYNAMIC_SHARED}\(.*\n", re.MULTILINE)
 _TOGETHER = ("nvvm.barrier", "nvvm.bar.", "nvvm.shfl", "nvvm.mma", "nvvm.ldmatrix", "nvvm.vote")
 
 
@@ -63,8 +65,7 @@ def emit_composite(region: Region, emit_kernel: Callable[[Region], GpuKernel]) -
         given = [buffers[t] for t in (*node.operands, *node.results)]
         given += [add_scratch(scratch, size, kind) for size, kind in kernel.scratch]
         parts = [_Part(stage, tuple(given)) for stage in kernel.stages]
-        together = len(parts) == 1 and not parts[0].stage.maps
-        (joined if together else alone).extend(parts)
+        (joined if len(parts) == 1 else alone).extend(parts)
     held = scratch_buffers(scratch)
     everything = [*inputs.values(), *outputs, *held]
     groups = [*_groups(joined), *([part] for part in alone)]
@@ -82,7 +83,11 @@ def emit_composite(region: Region, emit_kernel: Callable[[Region], GpuKernel]) -
 
 
 def _groups(parts: Sequence[_Part]) -> list[list[_Part]]:
-    """Parts that share a launch: of one block size, but for threads that may do nothing."""
+    """Parts that share a launch: of one block size, but for threads that may do nothing.
+
+    Products by warpgroups share launches with their like alone: other blocks would take as much
+    shared memory for nothing.
+    """
     groups: list[list[_Part]] = []
     for part in sorted(parts, key=lambda p: -p.stage.block):
         for group in groups:
@@ -97,7 +102,8 @@ def _groups(parts: Sequence[_Part]) -> list[list[_Part]]:
 def _fits(group: Sequence[_Part], part: _Part) -> bool:
     stages = [p.stage for p in (*group, part)]
     return (
-        (part.stage.block == group[0].stage.block or part.is_independent)
+        bool(part.stage.maps) == bool(group[0].stage.maps)
+        and (part.stage.block == group[0].stage.block or part.is_independent)
         and sum(stage.shared_bytes for stage in stages) <= LARGEST_STATIC_SHARED
         and sum(stage.grid for stage in stages) <= LARGEST_GRID
         and len({b for p in (*group, part) for b in p.buffers}) <= MOST_POINTERS
@@ -105,27 +111,30 @@ def _fits(group: Sequence[_Part], part: _Part) -> bool:
 
 
 def _stage(parts: Sequence[_Part], buffers: Sequence[Buffer]) -> Stage:
-    """One launch of the parts' blocks, one part's after another's; one with maps is alone."""
+    """One launch of the parts' blocks, one part's after another's."""
     block = max(part.stage.block for part in parts)
     grid = sum(part.stage.grid for part in parts)
+    maps = [_moved(m, part, buffers) for part in parts for m in part.stage.maps]
     lines = [
-        f"func.func @NAME({parameters_text(buffers, len(parts[0].stage.maps))}) {{",
+        f"func.func @NAME({parameters_text(buffers, len(maps))}) {{",
         f"  %block = nvvm.read.ptx.sreg.ctaid.x range <i32, 0, {grid}> : i32",
         f"  %thread = nvvm.read.ptx.sreg.tid.x range <i32, 0, {block}> : i32",
     ]
     functions: list[str] = []
-    first = 0
+    first = first_map = 0
     for i, part in enumerate(parts):
-        functions.append(_member(i, part))
-        lines += _call(i, part, first, part.stage.block < block)
+        functions.append(_without_dynamic(_member(i, part)))
+        lines += _call(i, part, first, first_map, part.stage.block < block)
         first += part.stage.grid
+        first_map += len(part.stage.maps)
     written = {b for p in parts for k, b in enumerate(p.buffers) if k in p.stage.written}
+    dynamic = sorted({d for part in parts for d in _DYNAMIC.findall(part.stage.text)})
     return Stage(
-        "".join(functions) + "\n".join([*lines, "  return", "}", ""]), grid, block,
+        "".join([*dynamic, *functions]) + "\n".join([*lines, "  return", "}", ""]), grid, block,
         tuple(k for k, buffer in enumerate(buffers) if buffer in written),
         sum(part.stage.shared_bytes for part in parts),
-        min(part.stage.resident for part in parts), parts[0].stage.dynamic_bytes,
-        tuple(_moved(tensor_map, parts[0], buffers) for tensor_map in parts[0].stage.maps),
+        min(part.stage.resident for part in parts),
+        max(part.stage.dynamic_bytes for part in parts), tuple(maps),
     )  # fmt: skip
 
 
@@ -146,9 +155,14 @@ def _member(i: int, part: _Part) -> str:
     ) + _BLOCK_NUMBER.sub("arith.ori %member_block, %member_block : i32", body)
 
 
-def _call(i: int, part: _Part, first: int, narrow: bool) -> list[str]:
+def _without_dynamic(text: str) -> str:
+    """A member that does not declare the shared memory that the launch gives to all of them."""
+    return _DYNAMIC.sub("", text)
+
+
+def _call(i: int, part: _Part, first: int, first_map: int, narrow: bool) -> list[str]:
     """Calls a part where the block is one of its own, and the thread."""
-    maps = range(len(part.stage.maps))
+    maps = range(first_map, first_map + len(part.stage.maps))
     names = ", ".join([*(b.name for b in part.buffers), *(f"%map{k}" for k in maps), f"%own{i}"])
     types = ", ".join([*(b.memref for b in part.buffers), *("!llvm.ptr" for _ in maps), "i32"])
     lines = [

@@ -48,13 +48,17 @@ HALVES = {
     "f16", "f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E3M4", "f8E4M3", "f8E4M3B11FNUZ", "f8E4M3FN",
     "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ",
 }  # fmt: skip
+EIGHT_BIT_FLOATS = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}  # of tensor cores, and their names in PTX
 
 
-def matrix_tiles(region: Region, tf32: bool = False) -> MatrixTiles | None:
+def matrix_tiles(
+    region: Region, tf32: bool = False, byte_floats: bool = False
+) -> MatrixTiles | None:
     """The product of a dot or convolution and elementwise ops after it; None if it is small.
 
     Args:
         tf32: as of `multiplier_of`.
+        byte_floats: whether `mma.sync` multiplies 8-bit floats.
     """
     nodes = [n for n in region.nodes if n.name in ("convolution", "dot_general")]
     if len(nodes) != 1 or any(n.name in ("reduce", "reduce_window") for n in region.nodes):
@@ -68,7 +72,11 @@ def matrix_tiles(region: Region, tf32: bool = False) -> MatrixTiles | None:
     m, n, k = space.rows, space.columns, space.depth
     if min(m, n) < SMALLEST_SIDE or k < SMALLEST_DEPTH or m * n * k < SMALLEST_PRODUCT:
         return None
-    return MatrixTiles(region, node, space, multiplier_of(node, tf32))
+    name = multiplier_of(node, tf32)
+    kinds = {EIGHT_BIT_FLOATS.get(operand.type.name, "") for operand in node.operands}
+    if byte_floats and name == "f16" and len(kinds) == 1:
+        name = kinds.pop() or name
+    return MatrixTiles(region, node, space, name)
 
 
 def multiplier_of(node: Node, tf32: bool) -> str | None:

@@ -8,7 +8,12 @@ from dataclasses import replace
 from hlo.gpu.tensor_map import ELEMENT_BYTES, SWIZZLE_BYTES
 from hlo.passes.hlo_to_gpu.contraction_space import ContractionSpace
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
-from hlo.passes.hlo_to_gpu.matrix_tiles import MatrixTiles, matrix_tiles, multiplier_of
+from hlo.passes.hlo_to_gpu.matrix_tiles import (
+    EIGHT_BIT_FLOATS,
+    MatrixTiles,
+    matrix_tiles,
+    multiplier_of,
+)
 from hlo.passes.hlo_to_gpu.operand_maps import MappedOperand, mapped_operand
 from hlo.passes.hlo_to_gpu.target import GpuTarget
 from hlo.passes.hlo_to_gpu.warpgroup_builder import DEPTH_BYTES, MULTIPLY_ROWS, WarpgroupMultiply
@@ -32,7 +37,6 @@ _WARPGROUP = {
     "u8": ("u8", "u8"),
 }
 _MEMORY = {"f16": "f16", "bf16": "bf16", "tf32": "f32", "s8": "i8", "u8": "ui8"}
-EIGHT_BIT_FLOATS = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
 
 
 def emit_product(region: Region, *, tf32: bool, target: GpuTarget | None) -> GpuKernel | None:
@@ -42,7 +46,8 @@ def emit_product(region: Region, *, tf32: bool, target: GpuTarget | None) -> Gpu
         tf32: as of `multiplier_of`.
         target: the chip; if None, one that all have.
     """
-    tiles = matrix_tiles(region, tf32)
+    native = target is not None and target.has_byte_float_products
+    tiles = matrix_tiles(region, tf32, native)
     if tiles is None:
         return None
     if target is None or not target.has_warpgroup_products:

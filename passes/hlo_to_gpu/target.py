@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from hlo.diagnostics import UnsupportedError
 
 PREFIX = "nvptx:"
+BYTE_FLOATS_PTX = 84  # the first version with `mma.sync` of 8-bit floats
+_BYTE_FLOATS = "mma.sync.aligned.m16n8k32.row.col.f32.e"
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,19 @@ class GpuTarget:
     def has_warpgroup_products(self) -> bool:
         """Whether it has `wgmma`, which sm_90a alone has."""
         return self.chip == "sm_90a"
+
+    @property
+    def has_byte_float_products(self) -> bool:
+        """Whether products of 8-bit floats are best by `mma.sync`.
+
+        Those of sm_90 and sm_100 are by other instructions, `wgmma` and `tcgen05`.
+        """
+        return self.chip in ("sm_89", "sm_120")
+
+    def features_for(self, text: str) -> str:
+        """The PTX version that a module of kernels needs; old drivers read what they can."""
+        known = int(self.features.removeprefix("+ptx"))
+        return f"+ptx{max(known, BYTE_FLOATS_PTX)}" if _BYTE_FLOATS in text else self.features
 
 
 # Limits: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".

@@ -34,6 +34,8 @@ class Multiplier:
         depth: elements that it sums.
         word: MLIR type of a register of a fragment.
         total: MLIR type of a sum.
+        promoted: whether products of a step are summed from zero, and added to f32 sums: the
+            tensor cores add up 8-bit floats in fewer bits.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Multiplier:
     word: str = "i32"
     total: str = "f32"
     right: str = ""
+    promoted: bool = False
 
     @property
     def fragment(self) -> str:
@@ -69,6 +72,8 @@ MULTIPLIERS = {
     "tf32": Multiplier("tf32", "f32", "f32", 8),
     "s8": Multiplier("s8", "i8", "i8", 32, total="i32"),
     "u8": Multiplier("u8", "i8", "ui8", 32, total="i32"),
+    "e4m3": Multiplier("e4m3", "i8", "f8E4M3FN", 32, promoted=True),
+    "e5m2": Multiplier("e5m2", "i8", "f8E5M2", 32, promoted=True),
 }
 
 
@@ -96,6 +101,12 @@ def multiply_fragments(
     held: Sequence[str],
 ) -> list[str]:  # fmt: skip
     """`mma.sync`: four sums with a product of fragments, four and two i32, added."""
+    if how.promoted:  # LLVM has no intrinsic for them
+        registers = ("{$0, $1, $2, $3}", "{$8, $9, $10, $11}", "{$12, $13}", "{$0, $1, $2, $3}")
+        text = f"mma.sync.aligned.m16n8k{how.depth}.row.col.f32.{how.name}.{how.name}.f32 "
+        operands = [(word, "i32") for word in (*left, *right)]
+        text += ", ".join(registers) + ";"
+        return b.assembly(text, operands, ["f32"] * 4, held, memory=False)
     if how.word != "i32":
         left, right = (
             [b.op(f"llvm.bitcast {word} : i32 to {how.word}") for word in words]
@@ -141,18 +152,41 @@ class TensorCoreTile(TileProduct):
         row, column, lane = self._thread()
         down, across = self._fragments
         current = list(held)
+        if self.how.promoted:
+            return self._promoted(slots, current)
         for depth in range(0, self.shape.depth, self.how.depth):
             lefts = [self._words(0, slots[0], row + 16 * i, depth, lane) for i in range(down)]
-            rights: list[list[str]] = []
-            for j in range(0, across, 2):
-                words = self._words(1, slots[1], column + 8 * j, depth, lane)
-                rights += [words[:2], words[2:]]
+            rights = self._rights(slots[1], column, depth, lane)
             for i in range(down):
                 for j in range(across):
                     at = slice(4 * (i * across + j), 4 * (i * across + j) + 4)
                     current[at] = multiply_fragments(
                         self.b, self.how, lefts[i], rights[j], current[at]
                     )
+        return current
+
+    def _rights(self, slot: Affine, column: Affine, depth: int, lane: Affine) -> list[list[str]]:
+        """Fragments of all columns, and an instruction's depth from `depth` on."""
+        found: list[list[str]] = []
+        for j in range(0, self._fragments[1], 2):
+            words = self._words(1, slot, column + 8 * j, depth, lane)
+            found += [words[:2], words[2:]]
+        return found
+
+    def _promoted(self, slots: Sequence[Affine], current: list[str]) -> list[str]:
+        """Sums with the products of the tiles, which are added up from zero, added."""
+        b, (row, column, lane) = self.b, self._thread()
+        down, across = self._fragments
+        depths = range(0, self.shape.depth, self.how.depth)
+        rights = [self._rights(slots[1], column, depth, lane) for depth in depths]
+        for i in range(down):
+            lefts = [self._words(0, slots[0], row + 16 * i, depth, lane) for depth in depths]
+            for j in range(across):
+                made = [b.constant(0, self.how.total)] * 4
+                for left, right in zip(lefts, rights, strict=True):
+                    made = multiply_fragments(b, self.how, left, right[j], made)
+                for k, name in enumerate(made, 4 * (i * across + j)):
+                    current[k] = b.op(f"arith.addf {current[k]}, {name} : {self.how.total}")
         return current
 
     def _words(self, i: int, slot: Affine, side: Affine, depth: int, lane: Affine) -> list[str]:

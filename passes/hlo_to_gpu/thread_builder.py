@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hlo.passes.hlo_to_loops.builder import Builder
 
 WARP = 32
 ASYNC_BYTES = 16  # of a copy from global to shared memory that goes by the first-level cache
 _WORDS = {"f32", "i32"}
+_LETTERS = {
+    "f32": "f",
+    "i32": "r",
+    "i64": "l",
+    "!llvm.ptr": "l",
+    "!llvm.ptr<3>": "l",
+}  # of operands of inline assembly
 
 
 class ThreadBuilder(Builder):
@@ -26,6 +35,36 @@ class ThreadBuilder(Builder):
         self.block = block
         self.shared_globals: list[str] = []
         self.shared_bytes = 0
+
+    # -- inline assembly ---------------------------------------------------------------------------
+    def assembly(
+        self, text: str, operands: Sequence[tuple[str, str]], results: Sequence[str] = (),
+        tied: Sequence[str] = (), *, memory: bool = True,
+    ) -> list[str]:  # fmt: skip
+        """Inline assembly; gives the SSA names of its results.
+
+        Args:
+            memory: whether it reads or writes memory.
+            operands: (SSA name, MLIR type), numbered after the results and what is tied to them.
+            results: MLIR types.
+            tied: SSA names that start in the registers of the results.
+        """
+        constraints = [f"={_LETTERS[kind]}" for kind in results]
+        constraints += [str(i) for i in range(len(tied))]
+        constraints += [_LETTERS[kind] for _, kind in operands]
+        names = [*tied, *(name for name, _ in operands)]
+        kinds = [*results[: len(tied)], *(kind for _, kind in operands)]
+        listed = ",".join([*constraints, *(["~{memory}"] if memory else [])])
+        head = f'llvm.inline_asm has_side_effects asm_dialect = att "{text}", "{listed}"'
+        call = f"{head} {', '.join(names)} : ({', '.join(kinds)}) -> "
+        if not results:
+            self.effect(call + "()")
+            return []
+        if len(results) == 1:
+            return [self.load(call + results[0])]
+        whole = f"!llvm.struct<({', '.join(results)})>"
+        made = self.load(call + whole)
+        return [self.op(f"llvm.extractvalue {made}[{i}] : {whole}") for i in range(len(results))]
 
     # -- threads -----------------------------------------------------------------------------------
     def thread(self) -> str:

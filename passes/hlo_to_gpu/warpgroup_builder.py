@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from hlo.passes.hlo_to_gpu.thread_builder import WARP, ThreadBuilder
 
+DYNAMIC_SHARED = "@NAME__dynamic"  # of all functions of a kernel
 WARPGROUP = 4 * WARP
 BARRIER_BYTES = 8
 MULTIPLY_ROWS = 64  # of the result, of one instruction
 DEPTH_BYTES = 32  # of the depth that an instruction multiplies
-_LETTERS = {"f32": "f", "i32": "r", "i64": "l", "!llvm.ptr": "l", "!llvm.ptr<3>": "l"}
 
 
 @dataclass(frozen=True)
@@ -62,43 +62,14 @@ class WarpgroupMultiply:
 class WarpgroupBuilder(ThreadBuilder):
     """A `ThreadBuilder` for kernels of sm_90a."""
 
-    def assembly(
-        self, text: str, operands: Sequence[tuple[str, str]], results: Sequence[str] = (),
-        tied: Sequence[str] = (),
-    ) -> list[str]:  # fmt: skip
-        """Inline assembly with effects on memory; gives the SSA names of its results.
-
-        Args:
-            operands: (SSA name, MLIR type), numbered after the results and what is tied to them.
-            results: MLIR types.
-            tied: SSA names that start in the registers of the results.
-        """
-        constraints = [f"={_LETTERS[kind]}" for kind in results]
-        constraints += [str(i) for i in range(len(tied))]
-        constraints += [_LETTERS[kind] for _, kind in operands]
-        names = [*tied, *(name for name, _ in operands)]
-        kinds = [*results[: len(tied)], *(kind for _, kind in operands)]
-        listed = ",".join([*constraints, "~{memory}"])
-        head = f'llvm.inline_asm has_side_effects asm_dialect = att "{text}", "{listed}"'
-        call = f"{head} {', '.join(names)} : ({', '.join(kinds)}) -> "
-        if not results:
-            self.effect(call + "()")
-            return []
-        if len(results) == 1:
-            return [self.load(call + results[0])]
-        whole = f"!llvm.struct<({', '.join(results)})>"
-        made = self.load(call + whole)
-        return [self.op(f"llvm.extractvalue {made}[{i}] : {whole}") for i in range(len(results))]
-
     # -- shared memory -----------------------------------------------------------------------------
     def dynamic_shared(self, alignment: int) -> tuple[str, str]:
         """The shared memory whose size the launch gives: its SSA name and memref type."""
-        name = f"@NAME__shared{len(self.shared_globals)}"
         self.shared_globals.append(
-            f"llvm.mlir.global external {name}() {{addr_space = 3 : i32, alignment = {alignment} : "
-            "i64} : !llvm.array<0 x i8>"
+            f"llvm.mlir.global external {DYNAMIC_SHARED}() {{addr_space = 3 : i32, alignment = "
+            f"{alignment} : i64}} : !llvm.array<0 x i8>"
         )
-        start = self.op(f"llvm.mlir.addressof {name} : !llvm.ptr<3>")
+        start = self.op(f"llvm.mlir.addressof {DYNAMIC_SHARED} : !llvm.ptr<3>")
         kind = "!llvm.struct<(ptr<3>, ptr<3>, i64, array<1 x i64>, array<1 x i64>)>"
         whole = self.op(f"llvm.mlir.undef : {kind}")
         zero, one = (self.constant(value, "i64") for value in (0, 1))

@@ -76,7 +76,8 @@ def lower_to_llvm(
                 _make_kernel(op.operation, stage)
     text = str(module)
     body = text[text.index("{") + 1 : text.rindex("}")]
-    chip = f'#nvvm.target<O = 3, chip = "{target.chip}", features = "{target.features}">'
+    features = target.features_for(body)
+    chip = f'#nvvm.target<O = 3, chip = "{target.chip}", features = "{features}">'
     return (
         "module attributes {gpu.container_module} {\n"
         f"  gpu.module @{name} [{chip}] {{{body}}}\n}}\n"

@@ -143,6 +143,33 @@ def test_batches_are_dimensions_of_the_maps(
     np.testing.assert_allclose(found, product(*arguments, (1, 0)), rtol=0, atol=1e-4)
 
 
+def test_products_of_a_horizontal_fusion_share_a_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    choose(monkeypatch, shapes(LARGEST_SHARED, True)[-1])
+    text = """
+func.func @main(%a: tensor<128x512xf16>, %b: tensor<512x128xf16>, %c: tensor<192x256xf16>,
+    %d: tensor<256x64xf16>, %e: tensor<64xf32>)
+    -> (tensor<128x128xf32>, tensor<192x64xf32>, tensor<64xf32>) {
+  %0 = "hlo.dot_general"(%a, %b) {dot_dimension_numbers = #hlo.dot<
+      lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}
+    : (tensor<128x512xf16>, tensor<512x128xf16>) -> tensor<128x128xf32>
+  %1 = "hlo.dot_general"(%c, %d) {dot_dimension_numbers = #hlo.dot<
+      lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}
+    : (tensor<192x256xf16>, tensor<256x64xf16>) -> tensor<192x64xf32>
+  %2 = "hlo.negate"(%e) : (tensor<64xf32>) -> tensor<64xf32>
+  return %0, %1, %2 : tensor<128x128xf32>, tensor<192x64xf32>, tensor<64xf32>
+}
+"""
+    program = compiled(text)
+    arguments = values_for(program.plan)
+    a, b, c, d, e = (x.astype(np.float64) for x in arguments)
+    both = [k for k in program.plan.kernels.values() if k.tensor_maps]
+    assert [[m.argument for m in k.tensor_maps] for k in both] == [[0, 1, 2, 3]]
+    for run in (program.emulated(2), program.on_fibers(1)):
+        found = run(*arguments)
+        for one, expected in zip(found, (a @ b, c @ d, -e), strict=True):
+            np.testing.assert_allclose(one, expected, rtol=0, atol=1e-4)
+
+
 def test_the_chip_and_the_size_decide() -> None:
     large = dot(512, 512, 512, "bf16", "bf16")
     assert "wgmma" in compiled(large).as_text("ptx")

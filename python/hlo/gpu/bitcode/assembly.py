@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from hlo.diagnostics import UnsupportedError
+from hlo.gpu.bitcode.intrinsics import Definitions, Intrinsic
 from hlo.gpu.bitcode.llvm_text import leading_type, members_of, split_operands
 from hlo.gpu.ptx.hopper import multiply_of
 
-_CALL = re.compile(r'call (.*?) asm sideeffect "([^"]*)", "[^"]*"\((.*)\)( #\d+)?$')
+_CALL = re.compile(r'call (.*?) asm (?:sideeffect )?"([^"]*)", "[^"]*"\((.*)\)( #\d+)?$')
 _MULTIPLY = re.compile(r"(wgmma\.mma_async\.[\w.]+) \{[^}]*\}, \$\d+, \$\d+, p((?:, \d)*);")
 MOST_COORDINATES = 5
 RUNTIME = """\
@@ -40,10 +41,12 @@ class AssemblyFunctions:
     """A function for each different piece of inline assembly.
 
     Attributes:
+        warps: operations that warps do together are put there.
         names: of the functions.
         definitions: their text.
     """
 
+    warps: Definitions
     names: dict[Assembly, str] = field(default_factory=dict[Assembly, str])
     definitions: list[str] = field(default_factory=list[str])
 
@@ -61,23 +64,23 @@ class AssemblyFunctions:
         name = self.names.get(piece)
         if name is None:
             name = self.names[piece] = f"hlo_assembly_{len(self.names)}"
-            self.definitions.append(_definition(name, piece))
+            self.definitions.append(_definition(name, piece, self.warps))
         return f"{line[: match.start()]}call {match[1]} @{name}({match[3]}) #900"
 
 
-def _definition(name: str, piece: Assembly) -> str:
+def _definition(name: str, piece: Assembly, warps: Definitions) -> str:
     for pattern, rule in _RULES:
         if match := re.search(pattern, piece.text):
             parameters = ", ".join(f"{kind} %a{i}" for i, kind in enumerate(piece.parameters))
-            body = "\n".join(rule(piece, match))
+            body = "\n".join(rule(piece, match, warps))
             return f"define internal {piece.result} @{name}({parameters}) #901 {{\n{body}\n}}\n"
     raise UnsupportedError(f"the fibers do not know the instruction {piece.text!r}")
 
 
-Rule = Callable[[Assembly, "re.Match[str]"], Sequence[str]]
+Rule = Callable[[Assembly, "re.Match[str]", Definitions], Sequence[str]]
 
 
-def _nothing(piece: Assembly, _: re.Match[str]) -> list[str]:
+def _nothing(piece: Assembly, _: re.Match[str], __: Definitions) -> list[str]:
     """Gives what is tied to the results."""
     kinds = members_of(piece.result)
     if not kinds:
@@ -96,20 +99,20 @@ def _joined(whole: str, kinds: Sequence[str], names: Sequence[str]) -> list[str]
     return [*lines, f"  ret {whole} {made}"]
 
 
-def _init(_: Assembly, match: re.Match[str]) -> list[str]:
+def _init(_: Assembly, match: re.Match[str], __: Definitions) -> list[str]:
     return [f"  call void @hlo_gpu_phase_init(ptr %a0, i32 {match[1]})", "  ret void"]
 
 
-def _arrive(_: Assembly, match: re.Match[str]) -> list[str]:
+def _arrive(_: Assembly, match: re.Match[str], __: Definitions) -> list[str]:
     size = match[1] or "0"
     return [f"  call void @hlo_gpu_phase_arrive(ptr %a0, i32 {size}) #900", "  ret void"]
 
 
-def _wait(_: Assembly, __: re.Match[str]) -> list[str]:
+def _wait(_: Assembly, __: re.Match[str], ___: Definitions) -> list[str]:
     return ["  call void @hlo_gpu_phase_wait(ptr %a0, i32 %a1) #900", "  ret i32 1"]
 
 
-def _copy(piece: Assembly, match: re.Match[str]) -> list[str]:
+def _copy(piece: Assembly, match: re.Match[str], __: Definitions) -> list[str]:
     rank = int(match[1])
     places = [f"i32 %a{3 + d}" if d < rank else "i32 0" for d in range(MOST_COORDINATES)]
     if len(piece.parameters) != 3 + rank:
@@ -121,7 +124,7 @@ def _copy(piece: Assembly, match: re.Match[str]) -> list[str]:
     ]
 
 
-def _multiply(piece: Assembly, _: re.Match[str]) -> list[str]:
+def _multiply(piece: Assembly, _: re.Match[str], __: Definitions) -> list[str]:
     match = _MULTIPLY.search(piece.text)
     tail = tuple(int(number) for number in re.findall(r"\d", match[2])) if match else ()
     packed = multiply_of(tuple(match[1].split(".")), tail) if match else None
@@ -143,6 +146,15 @@ def _multiply(piece: Assembly, _: re.Match[str]) -> list[str]:
     return [*lines, *_joined(piece.result, kinds, [f"%l{i}" for i in range(count)])]
 
 
+def _warp_product(piece: Assembly, match: re.Match[str], warps: Definitions) -> list[str]:
+    """`mma.sync` with sums tied to the results; the handler takes them last."""
+    intrinsic = Intrinsic(piece.text, piece.result, piece.parameters)
+    count = len(members_of(piece.result))
+    operands = [(kind, f"%a{i}") for i, kind in enumerate(piece.parameters)]
+    handler = f"mma.{match[1]}.{match[2]}"
+    return [warps.warp_operation(intrinsic, handler, [*operands[count:], *operands[:count]])]
+
+
 _RULES: tuple[tuple[str, Rule], ...] = (
     (r"^mbarrier\.init\.shared::cta\.b64 \[\$0\], (\d+);", _init),
     (r"^mbarrier\.arrive\.(?:expect_tx\.)?shared::cta\.b64 _, \[\$0\](?:, (\d+))?;", _arrive),
@@ -150,5 +162,6 @@ _RULES: tuple[tuple[str, Rule], ...] = (
     (r"^cp\.async\.bulk\.tensor\.(\d)d\.shared::cluster\.global\.tile\.mbarrier::", _copy),
     (r"wgmma\.mma_async\.", _multiply),
     (r"^wgmma\.(?:fence|commit_group|wait_group)\.", _nothing),
+    (r"^mma\.sync\.aligned\.(m16n8k32)\.row\.col\.([\w.]+) ", _warp_product),
     (r"^(?:fence\.|prefetch\.)", _nothing),
 )

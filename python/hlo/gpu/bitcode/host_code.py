@@ -80,7 +80,7 @@ class _Rewriting:
 
     blocks: dict[str, tuple[int, ...]]
     definitions: Definitions = field(default_factory=Definitions)
-    assembly: assembly.AssemblyFunctions = field(default_factory=assembly.AssemblyFunctions)
+    assembly: assembly.AssemblyFunctions = field(init=False)
     lines: list[str] = field(default_factory=list[str])
     entries: list[str] = field(default_factory=list[str])
     kernels: dict[str, HostKernel] = field(default_factory=dict[str, HostKernel])
@@ -89,6 +89,9 @@ class _Rewriting:
     current: str = ""
     required: tuple[int, ...] | None = None
     named: set[str] = field(default_factory=set[str])
+
+    def __post_init__(self) -> None:
+        self.assembly = assembly.AssemblyFunctions(self.definitions)
 
     def of(self, text: str) -> HostCode:
         for line in text.splitlines():
@@ -114,7 +117,7 @@ class _Rewriting:
             self.entries.append(_entry(kernel[1], len(split_operands(kernel[2]))))
             self.lines.append(_BY_VALUE.sub("", line.replace("ptx_kernel ", "")))
             return
-        if ' asm sideeffect "' in line:
+        if " asm " in line and "call " in line:
             line = self.assembly.called(line)
         if line == "}" and self.current:
             used = tuple(v for name, v in self.shared.items() if name in self.named)
