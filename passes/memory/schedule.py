@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
+from hlo.passes.hlo_to_host.bufferize import LARGEST_STORED_SPLAT
 from hlo.passes.hlo_to_host.program import results_in_arguments
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, reading
-from hlo.passes.memory.block_problem import CONTROL_FLOW, block_problem, nested_homes
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading, users
+from hlo.passes.memory.block_problem import CONTROL_FLOW, block_problem, bytes_of, nested_homes
 from hlo.passes.memory.scheduling import schedule
 from hlo.passes.rewrite.walk import body_of, functions
+from hlo.passes.simplify.dead_code import has_effects
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,10 @@ class Schedule(Pass):
     the model of `block_problem`, and in blocks with less than `least_bytes` bytes live. Inner
     blocks come first: what lives in them counts for their op.
 
+    Then ops of the entry that make results of arguments alone go last: until a result is made,
+    other buffers may lie in its memory (`place`), also what kernels work in, which the model
+    leaves out.
+
     Requires: `fuse` ran; the core op set.
     Guarantees: the same ops, each after those whose results it reads.
 
@@ -45,7 +51,17 @@ class Schedule(Pass):
     least_bytes: int = 4096
 
     def run(self, module: ir.Module) -> bool:
-        return any(d.bytes_after < d.bytes_before for d in self.decide(module, apply=True))
+        changed = any(d.bytes_after < d.bytes_before for d in self.decide(module, apply=True))
+        for function in functions(module).values():
+            with reading(body_of(function)) as region:
+                donated = set(results_in_arguments(function, region).values())
+                late = _made_of_arguments(region, {region.arguments[i] for i in donated})
+                late = [node for node in late if _result_bytes(node) >= self.least_bytes]
+                ordered = [node for node in region.nodes if node not in late] + late
+                if ordered != list(region.nodes):
+                    _reorder(region.nodes, ordered)
+                    changed = True
+        return changed
 
     def decide(self, module: ir.Module, *, apply: bool = False) -> list[Decision]:
         """What the pass does with each block, inner ones first; done only if `apply`."""
@@ -80,6 +96,38 @@ class Schedule(Pass):
                 _reorder(region.nodes, ordered)
             region.nodes[:] = ordered
         return found.peak
+
+
+def _made_of_arguments(region: Region, donated: Set[Tensor]) -> list[Node]:
+    """Ops that read nothing but arguments that stay as they are, and that nothing reads; the one
+    with the largest results last.
+    """
+    readers = users(region.nodes)
+    returned = set(region.results)
+    own = {argument for argument in region.arguments if argument not in donated}
+    found = [
+        node
+        for node in region.nodes
+        if node.name not in (*CONTROL_FLOW, "constant")
+        and node.results
+        and all(result in returned and result not in readers for result in node.results)
+        and all(t in own or _is_stored(t) for t in captured(node))
+        and not has_effects(node.source)
+    ]
+    return sorted(found, key=_result_bytes)
+
+
+def _is_stored(tensor: Tensor) -> bool:
+    """Whether a value is a constant that is in memory anyway, or in its reader's code."""
+    return (
+        tensor.producer is not None
+        and tensor.producer.name == "constant"
+        and tensor.size <= LARGEST_STORED_SPLAT
+    )
+
+
+def _result_bytes(node: Node) -> int:
+    return sum(map(bytes_of, node.results))
 
 
 def _reorder(before: Sequence[Node], after: Sequence[Node]) -> None:

@@ -3,8 +3,8 @@
 // RUN: hlo-opt --explain-memory %s | FileCheck %s
 
 // CHECK: buffers:
-// CHECK-NEXT: scratch of fft  library-scratch.mlir:11{{$}}
-// CHECK-NEXT: scratch of sort  library-scratch.mlir:12{{$}}
+// CHECK: scratch of sort  library-scratch.mlir:12{{$}}
+// CHECK: scratch of fft  library-scratch.mlir:11{{$}}
 // CHECK-NOT: scratch of
 func.func @main(%x: tensor<64x64xcomplex<f32>>, %y: tensor<5000xf32>, %a: tensor<40x40xf64>)
     -> (tensor<64x64xcomplex<f32>>, tensor<5000xf32>, tensor<40x40xf64>) {
