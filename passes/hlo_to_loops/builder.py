@@ -66,6 +66,8 @@ class Builder:
     keeps_nans = True
     # Whether the code is for the machine that compiles it, and may use its instructions.
     is_for_host = True
+    # Whether what is rarely needed may be a function of its own; see `call_rare`.
+    outlines = False
 
     def __init__(self, lanes: int = 0) -> None:
         self.lanes = lanes
@@ -82,6 +84,8 @@ class Builder:
         self._integers: dict[str, int] = {}
         # Masks of the first lane alone.
         self.single_lane_masks: set[str] = set()
+        # Texts of the functions that the body calls, by name.
+        self._functions: dict[str, str] = {}
 
     # -- names and types ---------------------------------------------------------------------------
     def fresh(self) -> str:
@@ -318,9 +322,51 @@ class Builder:
         yield choice
         self.effect("}")
 
+    def call_rare(
+        self,
+        name: str,
+        operands: Sequence[tuple[str, str]],
+        results: Sequence[str],
+        body: Callable[[Builder, list[str]], list[str]],
+    ) -> list[str]:
+        """Results of a function that is seldom called, one for all places of the kernel.
+
+        It is compiled once, and a call from a cold function's side is an unlikely path to LLVM,
+        which then keeps its registers for the common one.
+
+        Args:
+            name: what the function computes; its text must depend on that and the types alone.
+            operands: (SSA name, MLIR type) of each.
+            results: MLIR types.
+            body: builds the results from the parameters.
+        """
+        kinds = ", ".join(kind for _, kind in operands)
+        given = ", ".join(results)
+        symbol = f"{name}_{self.lanes}"
+        if symbol not in self._functions:
+            inner = Builder(self.lanes)
+            parameters = [f"%in{i}" for i in range(len(operands))]
+            returned = ", ".join(body(inner, parameters))
+            typed = ", ".join(f"{p}: {k}" for p, (_, k) in zip(parameters, operands, strict=True))
+            marks = 'llvm.linkage = #llvm.linkage<internal>, passthrough = ["cold", "noinline"]'
+            self._functions[symbol] = (
+                f"func.func private @NAME__{symbol}({typed}) -> ({given}) attributes {{{marks}}} {{"
+                f"\n{inner.text()}\n  return {returned} : {given}\n}}\n"
+            )
+        names = ", ".join(operand for operand, _ in operands)
+        found, count = self.fresh(), len(results)
+        self.effect(
+            f"{found}:{count} = func.call @NAME__{symbol}({names}) : ({kinds}) -> ({given})"
+        )
+        return [f"{found}#{i}" for i in range(count)] if count > 1 else [found]
+
     def text(self) -> str:
         """The body: constants first, then the ops in order."""
         return "\n".join(self._constants + self._regions[0])
+
+    def functions_text(self) -> str:
+        """The functions that the body calls, to stand behind the one that it is the body of."""
+        return "".join(self._functions.values())
 
 
 class Choice:

@@ -87,7 +87,7 @@ def function_text(builder: Builder, inputs: Sequence[Buffer], outputs: Sequence[
     arguments = ", ".join(f"{buffer.name}: {buffer.memref}" for buffer in (*inputs, *outputs))
     separator = ", " if arguments else ""
     head = f"func.func @NAME({arguments}{separator}%begin: index, %end: index) {{"
-    return f"{head}\n{builder.text()}\n  return\n}}\n"
+    return f"{head}\n{builder.text()}\n  return\n}}\n{builder.functions_text()}"
 
 
 @dataclass(frozen=True)
@@ -177,6 +177,7 @@ def emit_elements(region: Region, width: Width) -> Kernel:
     whole = [(t, o) for t, o in zip(region.results, outputs, strict=True) if t.size == size]
     rows = [(t, o) for t, o in zip(region.results, outputs, strict=True) if t.size != size]
     builder = Builder()
+    builder.outlines = True
     em = emitter_for(builder, inputs, width)
     cuts = {cut for root, _ in whole for cut in em.cuts(root)}
     extents = merge_cuts(cuts | {size // max(root.size, 1) for root, _ in rows}, size)

@@ -22,6 +22,8 @@ HOST_PIPELINE = "builtin.module(convert-scf-to-cf,convert-to-llvm,reconcile-unre
 _HEADER = re.compile(r"\n?func\.func @NAME\((?P<parameters>[^{}]*)\) \{\n")
 
 _END = "  return\n}\n"
+# Functions that a kernel calls for what it rarely needs; see `Builder.call_rare`.
+_RARE_FUNCTIONS = re.compile(r"(func\.func private @NAME__[^\n]*\{\n([ %][^\n]*\n)*\}\n)*")
 
 
 def program_text(entry: str, kernels: Mapping[str, Kernel]) -> str | None:
@@ -63,7 +65,8 @@ def kernels_text(kernels: Mapping[str, Kernel], *, merged: bool = False) -> str:
 def _merged(name: str, kernel: Kernel) -> str | None:
     """The kernel with the packed calling convention; None if it must keep its own."""
     header = _HEADER.match(kernel.text)
-    if header is None or not kernel.text.endswith(_END) or kernel.text.count("@NAME") > 1:
+    own, end, behind = kernel.text.partition(_END)
+    if header is None or not end or not _RARE_FUNCTIONS.fullmatch(behind):
         return None
     parameters = [
         tuple(part.strip() for part in parameter.split(":", 1))
@@ -76,8 +79,8 @@ def _merged(name: str, kernel: Kernel) -> str | None:
         f"  {end} = arith.index_cast %packed_end : i64 to index",
     ]
     start = f"llvm.func @{name}__packed(%args: !llvm.ptr, %packed_begin: i64, %packed_end: i64) {{"
-    body = kernel.text[header.end() : -len(_END)]
-    return "\n".join([start, *lines, body, "  llvm.return\n}\n"])
+    whole = "\n".join([start, *lines, own[header.end() :], "  llvm.return\n}\n"]) + behind
+    return whole.replace("@NAME", f"@{name}")
 
 
 def _packed(name: str, kernel: Kernel) -> str:

@@ -8,9 +8,11 @@ functions", 1983), under a branch that no vector of common arguments takes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.elementwise.numeric import (
     Bits,
     Pair,
@@ -104,22 +106,55 @@ def reduce_angle(x: Real) -> Reduced:
     # `first` is a multiple of the unit of `second` or not smaller, so that this is the exact error.
     rest = first - second
     left = (-steps).fma(low, (first - rest) - second)
-    magnitude = abs(x)
-    near = magnitude <= _COMMON[x.scalar]
+    near = abs(x) <= _COMMON[x.scalar]
+    common = Reduced(rest, left, count)
     b, real_type = x.b, x.b.type_of(x.scalar)
-    with b.choice((~near).any(), [real_type, real_type, b.type_of(count.scalar)]) as choice:
+    types = [real_type, real_type, b.type_of(count.scalar)]
+    with b.choice((~near).any(), types) as choice:
         with choice.then():
-            far = (magnitude > _COMMON[x.scalar]) & magnitude.is_finite()
-            exact = _reduce_far(far.real(magnitude, 1.0))
-            negative = x.sign_bit()
-            turned = negative.real(-exact.rest, exact.rest), negative.real(-exact.low, exact.low)
-            merged = far.real(turned[0], rest), far.real(turned[1], left)
-            quarter = far.bits(negative.bits(-exact.count, exact.count), count)
-            choice.yielded = [merged[0].name, merged[1].name, quarter.name]
+            choice.yielded = _names(_merged(x, common))
         with choice.otherwise():
-            choice.yielded = [rest.name, left.name, count.name]
-    results = choice.results
-    return Reduced(rest.of(results[0]), rest.of(results[1]), count.of(results[2]))
+            choice.yielded = _names(common)
+    return _named(choice.results, common)
+
+
+def _names(angle: Reduced) -> list[str]:
+    return [angle.rest.name, angle.low.name, angle.count.name]
+
+
+def _named(names: Sequence[str], like: Reduced) -> Reduced:
+    return Reduced(like.rest.of(names[0]), like.low.of(names[1]), like.count.of(names[2]))
+
+
+def _merged(x: Real, common: Reduced) -> Reduced:
+    """The angle of each lane: that of `common`, or a far one's."""
+    b = x.b
+    if not b.outlines:
+        return _merged_here(x, common)
+    kinds = [b.type_of(v.scalar) for v in (x, common.rest, common.low, common.count)]
+
+    def body(inner: Builder, names: list[str]) -> list[str]:
+        angle = Reduced(
+            Real(inner, names[1], x.scalar),
+            Real(inner, names[2], x.scalar),
+            Bits(inner, names[3], common.count.scalar),
+        )
+        return _names(_merged_here(Real(inner, names[0], x.scalar), angle))
+
+    operands = list(zip([x.name, *_names(common)], kinds, strict=True))
+    return _named(b.call_rare(f"far_angle_{x.scalar}", operands, kinds[1:], body), common)
+
+
+def _merged_here(x: Real, common: Reduced) -> Reduced:
+    magnitude = abs(x)
+    far = (magnitude > _COMMON[x.scalar]) & magnitude.is_finite()
+    exact = _reduce_far(far.real(magnitude, 1.0))
+    negative = x.sign_bit()
+    return Reduced(
+        far.real(negative.real(-exact.rest, exact.rest), common.rest),
+        far.real(negative.real(-exact.low, exact.low), common.low),
+        far.bits(negative.bits(-exact.count, exact.count), common.count),
+    )
 
 
 def _words(start: Bits, count: int) -> list[Bits]:

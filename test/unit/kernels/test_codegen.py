@@ -52,6 +52,20 @@ def test_a_kernel_with_attributes_or_helpers_is_called(text: str) -> None:
     assert program_text(ENTRY, {"k": kernel(text)}) is None
 
 
+def test_a_kernel_with_rare_functions_is_merged() -> None:
+    rare = (
+        "func.func private @NAME__far_0(%in0: f32) -> (f32) attributes {a} {\n"
+        "  return %in0 : f32\n}\n"
+    )
+    called = PLAIN.replace(
+        "  return", "  %2 = func.call @NAME__far_0(%1) : (f32) -> (f32)\n  return"
+    )
+    text = kernels_text({"k": kernel(called + rare)}, merged=True)
+    assert "llvm.func @k__packed(%args: !llvm.ptr" in text
+    assert "func.call @k__far_0(" in text and "func.func private @k__far_0(" in text
+    assert "@k(" not in text and "NAME" not in text
+
+
 def test_a_small_program_is_one_module() -> None:
     text = program_text(ENTRY, {"k": kernel(PLAIN, declarations=("llvm.func @hlo_rt_fft()",))})
     assert text is not None

@@ -1,0 +1,50 @@
+"""What is rarely needed is a function of a kernel, emitted once, called where lanes need it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hlo
+import hlo.numpy as hnp
+
+
+def angles(dtype: type[np.floating[Any]]) -> np.ndarray[Any, Any]:
+    """Common and huge ones, of both signs, in the same vectors."""
+    largest = np.log10(np.finfo(dtype).max) - 1
+    huge = np.logspace(3, largest, 500)
+    mixed = np.stack([np.linspace(-40, 40, 500), huge, -huge], axis=1)
+    return mixed.reshape(-1).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_huge_angles_are_reduced_exactly(name: str, dtype: type[np.floating[Any]]) -> None:
+    x = angles(dtype)
+    found = hlo.jit(getattr(hnp, name))(x)
+    expected = getattr(np, name)(x.astype(np.float64))
+    np.testing.assert_allclose(found, expected.astype(dtype), rtol=4 * np.finfo(dtype).eps, atol=0)
+
+
+def test_unrolled_sums_have_one_function_for_far_angles() -> None:
+    def total(x: Any) -> Any:
+        return hnp.sum(hnp.sin(x))
+
+    x = angles(np.float32)
+    text = hlo.jit(total).lower(x).compile().as_text("llvm")
+    assert text.count("llvm.func internal @") == 1
+    assert len(re.findall(r"llvm\.call @\w+__far_angle_f32_16\(", text)) >= 4  # a vector each
+    np.testing.assert_allclose(
+        hlo.jit(total)(x), np.sin(x.astype(np.float64)).sum(), rtol=1e-4, atol=1e-3
+    )
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_angles_that_are_none_are_nan(value: float) -> None:
+    x = np.full(19, 1e30, np.float32)
+    x[3] = value
+    found = np.asarray(hlo.jit(lambda x: hnp.sin(x) + hnp.cos(x))(x))
+    assert np.isnan(found[3]) and np.isfinite(np.delete(found, 3)).all()
