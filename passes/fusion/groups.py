@@ -554,7 +554,27 @@ class BlockFusion:
         cuts = {cut for n in roots for cut in required_cuts(n.results[0], memo)}
         row = max(merge_cuts(cuts, root.size)[-1], 1)
         inner = [n for n in held if n.name in FOLDS and n not in roots]
-        return all(n.results[0].size in (root.size, root.size // row) for n in inner)
+        sizes = {n.results[0].size for n in inner}
+        if not sizes <= {root.size, root.size // row}:
+            return False
+        # One that folds over what another computed would compute that once more than the root does.
+        return len(sizes) < 2 or not any(_folds_over_fold(n, held) for n in inner)
+
+
+def _folds_over_fold(fold: Node, held: Set[Node]) -> bool:
+    """Whether a fold depends, in a kernel, on another that has more results than it."""
+    seen: set[Node] = set()
+    pending = [fold]
+    while pending:
+        for operand in pending.pop().operands:
+            producer = operand.producer
+            if producer is None or producer not in held or producer in seen:
+                continue
+            if producer.name in FOLDS and producer.results[0].size > fold.results[0].size:
+                return True
+            seen.add(producer)
+            pending.append(producer)
+    return False
 
 
 def _is_reshape_of(node: Node, other: Node) -> bool:

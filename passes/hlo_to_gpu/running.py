@@ -40,7 +40,8 @@ def emit_running(region: Region, node: Node) -> GpuKernel | None:
     inputs, outputs = argument_buffers(region)
     shape = node.results[0].shape
     line = _Line(math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :]), backwards)
-    scans = line.count < MANY_LINES and line.length > SHORT_LINE
+    has_neutral = monoid_of(node.regions[0]) is not None
+    scans = has_neutral and line.count < MANY_LINES and line.length > SHORT_LINE
     made = _scanned(region, node, line) if scans else _walked(region, node, line, dim)
     return gpu_kernel([made], list(inputs.values()), outputs)
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
@@ -14,7 +15,7 @@ from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs, reducer
 from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizableError, splat_of
 from hlo.passes.hlo_to_loops.folds import accumulator_type, monoid_of
-from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import NEIGHBOURS, Kernel, argument_buffers, function_text
 
 # Reducers that may be applied to the initial value, which is the padding too, any number of times,
@@ -23,15 +24,53 @@ _IDEMPOTENT = frozenset({"maximum", "minimum", "and", "or"})
 _NEUTRAL = {"add": 0, "multiply": 1, "xor": 0}
 
 
+# log(exp(a) + exp(b)), of the arguments 0 and 1, as JAX writes it.
+_DIFFERENCE = ("subtract", 0, 1)
+_LOG_OF_SUM = (
+    "select",
+    ("compare NE", _DIFFERENCE, _DIFFERENCE),
+    ("add", 0, 1),
+    (
+        "add",
+        ("log_plus_one", ("exponential", ("negate", ("abs", _DIFFERENCE)))),
+        ("maximum", 0, 1),
+    ),
+)
+Expression = int | tuple[Any, ...]
+
+
 def _may_repeat_initial(node: Node) -> bool:
     op = monoid_of(node.regions[0])
     if op in _IDEMPOTENT:
         return True
     initial = node.operands[1].producer
-    if op not in _NEUTRAL or initial is None or initial.name != "constant":
+    if initial is None or initial.name != "constant":
         return False
     value = splat_of(initial)
-    return value is not None and bool(value == _NEUTRAL[op])
+    neutral = _NEUTRAL.get(op or "")
+    if neutral is None and _adds_exponentials(node.regions[0]):
+        neutral = -math.inf
+    return value is not None and neutral is not None and bool(value == neutral)
+
+
+def _adds_exponentials(region: Region) -> bool:
+    if len(region.arguments) != 2 or len(region.results) != 1:
+        return False
+    return _expression(region.results[0], region) == _LOG_OF_SUM
+
+
+def _expression(value: Tensor, region: Region) -> Expression:
+    """A value of a reducer as its op and operands; those that may be exchanged are in order."""
+    if value in region.arguments:
+        return region.arguments.index(value)
+    node = value.producer
+    if node is None or node not in region.nodes or len(node.results) != 1:
+        return -1
+    operands = [_expression(operand, region) for operand in node.operands]
+    if node.name in ("add", "maximum"):
+        operands.sort(key=str)
+    direction = f" {node.attributes['comparison_direction']}" if node.name == "compare" else ""
+    return (node.name + direction, *operands)
 
 
 def cumulative_dim(node: Node) -> tuple[int, bool] | None:
