@@ -65,7 +65,7 @@ _SHORT_INTEGER_DIVISION = 0.6
 _GATHERED = 1.2
 _SCATTERED = 5.0
 _COMPARED = 3.0  # of a sort, in n log2 n
-_SELECTED = 3.0  # elements of windows, of which select_and_scatter chooses one
+_SELECTED = 1.0  # elements of windows, of which select_and_scatter chooses one
 _LONG_RUN = 16  # neighbours that a gather or scatter moves as vectors
 
 _MULTIPLY_ADDS = 32.0  # f32 a cycle in register tiles

@@ -15,9 +15,8 @@ from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
 from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
 from hlo.passes.hlo_to_loops.emitter import Buffer
-from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
-from hlo.passes.hlo_to_loops.update_kernels import selected
 
 NOWHERE = -1
 
@@ -45,7 +44,7 @@ def _select(region: Region, node: Node, buffers: Sequence[Buffer], chosen: Buffe
     def body(unit: Affine) -> None:
         b = em.b
         at = em.dims(Position.of_offset(unit), source.shape)
-        found, where = selected(em, node, operand, at)
+        found, where = _selected(em, node, operand, at)
         offset = b.op(f"arith.index_cast {where} : index to i64")
         nowhere = b.constant(NOWHERE, "i64")
         held = b.op(f"arith.select {found}, {offset}, {nowhere} : i64")
@@ -117,3 +116,71 @@ def _combined(
         with choice.otherwise():
             choice.yielded = list(held.parts)
     return rebuild([held.type], choice.results, 0)[0]
+
+
+def _selected(
+    em: ThreadEmitter, node: Node, operand: Tensor, at: Sequence[Affine]
+) -> tuple[str, str]:
+    """(whether the window holds any element, offset of the one that the select region keeps)."""
+    b, attributes = em.b, node.attributes
+    rank = operand.rank
+    window = attributes.get("window_dimensions") or (1,) * rank
+    strides = attributes.get("window_strides") or (1,) * rank
+    padding = padding_pairs(attributes.get("padding"), rank)
+    kind = operand.type
+    zero = elementwise.constant(b, kind, False if kind.register == "i1" else 0)
+    names = [b.constant(False, "i1"), b.index(0), *zero.parts]
+    types = ["i1", "index", *(kind.register for _ in zero.parts)]
+
+    def taps(outer: list[Affine], state: list[str]) -> list[str]:
+        if len(outer) < rank:
+            with b.loop(
+                b.index(0),
+                b.index(window[len(outer)]),
+                b.index(1),
+                list(zip(state, types, strict=True)),
+            ) as loop:
+                loop.yielded = taps(
+                    [*outer, em.variable(loop.iv, window[len(outer)])], loop.carried
+                )
+            return loop.results
+        index = [
+            i * s + w + -low for i, s, w, (low, _) in zip(at, strides, outer, padding, strict=True)
+        ]
+        return _tap(em, node, operand, index, state, types)
+
+    result = taps([], names)
+    return result[0], result[1]
+
+
+def _tap(
+    em: ThreadEmitter,
+    node: Node,
+    operand: Tensor,
+    index: list[Affine],
+    state: list[str],
+    types: list[str],
+) -> list[str]:
+    """One window element: enters the state if it is in range and the select region prefers it."""
+    b = em.b
+    checks = [
+        b.op(f"arith.cmpi ult, {em.index(i)}, {b.index(size)} : index")
+        for i, size in zip(index, operand.shape, strict=True)
+    ]
+    inside = checks[0] if checks else b.constant(True, "i1")
+    for check in checks[1:]:
+        inside = b.op(f"arith.andi {inside}, {check} : i1")
+    with b.choice(inside, types) as choice:
+        with choice.then():
+            dims = [em.bounded(i, size) for i, size in zip(index, operand.shape, strict=True)]
+            value = em.element(operand, Position.of_dims(dims))
+            offset = em.index(Position.of_dims(dims).linear(operand.shape))
+            held = Value(operand.type, tuple(state[2:]))
+            keep = em.apply(node.regions[0], [held, value])[0].name
+            keep = b.op(f"arith.andi {state[0]}, {keep} : i1")
+            chosen = elementwise.select(b, Value(element_type("i1"), (keep,)), held, value)
+            where = b.op(f"arith.select {keep}, {state[1]}, {offset} : index")
+            choice.yielded = [b.constant(True, "i1"), where, *chosen.parts]
+        with choice.otherwise():
+            choice.yielded = list(state)
+    return choice.results

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 INDEX_BITS = 64
 LINE_BYTES = 64  # of a cache line
+MOST_SKIPPED = 4  # lanes this far apart are taken out of vectors side by side
 
 
 class NotVectorizableError(Exception):
@@ -391,6 +392,8 @@ class Emitter:
             return elementwise.constant(b, buffer.type, 0)
         if self.tile is not None and (row := self.tile.load(self, buffer, offset)) is not None:
             return row
+        if 0 < stride <= MOST_SKIPPED and buffer.type.parts == 1:
+            return self._load_skipping(buffer, offset, stride)
         if not self.gathers:
             raise NotVectorizableError("a load is not contiguous in the lanes")
         raws: list[str] = []
@@ -476,6 +479,29 @@ class Emitter:
         pair = b.fresh()
         b.effect(f"{pair}:2 = vector.deinterleave {raw} : {vector} -> {half}")
         return elementwise.unpack(b, buffer.type, [f"{pair}#0", f"{pair}#1"])
+
+    def _load_skipping(self, buffer: Buffer, offset: Affine, stride: int) -> Value:
+        """Lanes a few elements apart: vectors side by side are loaded, and others left out."""
+        b, memory, lanes = self.b, buffer.type.memory, self.b.lanes
+        count = lanes * stride
+        wide, bits = f"vector<{count}x{memory}>", f"vector<{count}xi1>"
+        if self.mask is None:
+            mask = b.op(f"vector.constant_mask [{count - stride + 1}] : {bits}")
+        else:
+            none = b.constant(False, "i1")
+            places = [lanes if i % stride else i // stride for i in range(count)]
+            narrow = b.type_of("i1")
+            mask = b.op(f"vector.shuffle {self.mask}, {none} {places} : {narrow}, {narrow}")
+        with b.width(count):
+            zero = b.constant(0, memory)
+        raw = b.load(
+            f"vector.maskedload {buffer.name}[{self.index(offset)}], {mask}, {zero} : "
+            f"{buffer.memref}, {bits}, {wide} into {wide}"
+        )
+        taken = b.op(
+            f"vector.shuffle {raw}, {raw} {list(range(0, count, stride))} : {wide}, {wide}"
+        )
+        return elementwise.unpack(b, buffer.type, [taken])
 
     def store(self, value: Value, buffer: Buffer, offset: Affine) -> None:
         """Stores the element (or lanes) at a row-major offset."""

@@ -21,8 +21,8 @@ from hlo.passes.hlo_to_loops.tiled_kernel import emit_tiled
 from hlo.passes.hlo_to_loops.update_kernels import (
     emit_dynamic_update_slice,
     emit_scatter,
-    emit_select_and_scatter,
 )
+from hlo.passes.hlo_to_loops.window_selection import emit_select_and_scatter
 from hlo.passes.hlo_to_loops.work import work_of
 
 __all__ = ["elemental", "emit_kernel"]

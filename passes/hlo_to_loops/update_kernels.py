@@ -6,14 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
 from hlo.passes.hlo_to_loops.builder import Builder, Value
-from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.elemental.indexing import clamped_index, widened
-from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
 from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizableError
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.loop_kernel import (
     Kernel,
     Nest,
@@ -316,109 +313,3 @@ class Scatter:
                 held = b.op(f"arith.andi {held}, {check} : i1")
         with b.when(held):
             write()
-
-
-def emit_select_and_scatter(region: Region, node: Node) -> Kernel:
-    """Fills the result with the initial value, then adds sources to the selected elements."""
-    inputs, outputs = argument_buffers(region)
-    operand, source, initial = node.operands
-    builder = Builder()
-    em = Emitter(builder, inputs)
-    b, out = em.b, outputs[0]
-    with b.loop("%begin", "%end", b.index(1)):
-        if operand.size:
-            with b.loop(b.index(0), b.index(operand.size), b.index(1)) as loop:
-                index = em.variable(loop.iv, operand.size)
-                em.store(em.element(initial, Position.of_dims(())), out, index)
-        if source.size and operand.size:
-            _sources(em, node, operand, source, out, [])
-    return Kernel(
-        function_text(builder, list(inputs.values()), outputs),
-        1 if operand.size else 0,
-        tuple(buffer.memref for buffer in inputs.values()),
-        tuple(buffer.memref for buffer in outputs),
-    )
-
-
-def _sources(
-    em: Emitter, node: Node, operand: Tensor, source: Tensor, out: Buffer, at: list[Affine]
-) -> None:
-    b = em.b
-    if len(at) < source.rank:
-        with b.loop(b.index(0), b.index(source.shape[len(at)]), b.index(1)) as loop:
-            _sources(
-                em, node, operand, source, out, [*at, em.variable(loop.iv, source.shape[len(at)])]
-            )
-        return
-    found, where = selected(em, node, operand, at)
-    with b.when(found):
-        offset = em.name_index(where, operand.size)
-        old = em.load(out, offset)
-        new = em.element(source, Position.of_dims(at))
-        em.store(em.apply(node.regions[1], [old, new])[0], out, offset)
-
-
-def selected(em: Emitter, node: Node, operand: Tensor, at: Sequence[Affine]) -> tuple[str, str]:
-    """(whether the window holds any element, offset of the one that the select region keeps)."""
-    b, attributes = em.b, node.attributes
-    rank = operand.rank
-    window = attributes.get("window_dimensions") or (1,) * rank
-    strides = attributes.get("window_strides") or (1,) * rank
-    padding = padding_pairs(attributes.get("padding"), rank)
-    kind = operand.type
-    zero = elementwise.constant(b, kind, False if kind.register == "i1" else 0)
-    names = [b.constant(False, "i1"), b.index(0), *zero.parts]
-    types = ["i1", "index", *(kind.register for _ in zero.parts)]
-
-    def taps(outer: list[Affine], state: list[str]) -> list[str]:
-        if len(outer) < rank:
-            with b.loop(
-                b.index(0),
-                b.index(window[len(outer)]),
-                b.index(1),
-                list(zip(state, types, strict=True)),
-            ) as loop:
-                loop.yielded = taps(
-                    [*outer, em.variable(loop.iv, window[len(outer)])], loop.carried
-                )
-            return loop.results
-        index = [
-            i * s + w + -low for i, s, w, (low, _) in zip(at, strides, outer, padding, strict=True)
-        ]
-        return _tap(em, node, operand, index, state, types)
-
-    result = taps([], names)
-    return result[0], result[1]
-
-
-def _tap(
-    em: Emitter,
-    node: Node,
-    operand: Tensor,
-    index: list[Affine],
-    state: list[str],
-    types: list[str],
-) -> list[str]:
-    """One window element: enters the state if it is in range and the select region prefers it."""
-    b = em.b
-    checks = [
-        b.op(f"arith.cmpi ult, {em.index(i)}, {b.index(size)} : index")
-        for i, size in zip(index, operand.shape, strict=True)
-    ]
-    inside = checks[0] if checks else b.constant(True, "i1")
-    for check in checks[1:]:
-        inside = b.op(f"arith.andi {inside}, {check} : i1")
-    with b.choice(inside, types) as choice:
-        with choice.then():
-            dims = [em.bounded(i, size) for i, size in zip(index, operand.shape, strict=True)]
-            value = em.element(operand, Position.of_dims(dims))
-            offset = em.index(Position.of_dims(dims).linear(operand.shape))
-            held = Value(operand.type, tuple(state[2:]))
-            keep = em.apply(node.regions[0], [held, value])[0].name
-            keep = b.op(f"arith.andi {state[0]}, {keep} : i1")
-            chosen = elementwise.select(b, Value(element_type("i1"), (keep,)), held, value)
-            where = b.op(f"arith.select {keep}, {state[1]}, {offset} : index")
-            choice.yielded = [b.constant(True, "i1"), where, *chosen.parts]
-        with choice.otherwise():
-            choice.yielded = list(state)
-    return choice.results

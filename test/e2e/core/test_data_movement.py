@@ -26,6 +26,18 @@ def sliced(p: Program, x: Value, start: list[int], limit: list[int], step: list[
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("step", [2, 3, 4, 5])
+def test_elements_a_few_apart(kind: str, step: int) -> None:
+    """Whole and cut vectors, up to the last element of the tensor."""
+    p = Program()
+    for size in (16 * step + 1, 40 * step - step + 1, 7):
+        x = p.sample((3, size), kind)
+        p.result(sliced(p, x, [0, 0], [3, size], [1, step]))
+        p.result(sliced(p, x, [1, 1], [3, size], [1, step]))
+    p.check()
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_slices(kind: str) -> None:
     p = Program()
     x = p.sample((7, 40), kind)

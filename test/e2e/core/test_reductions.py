@@ -186,38 +186,6 @@ def test_windows(kind: str, op: str, start: int) -> None:
     p.check(ulps=4)
 
 
-@pytest.mark.parametrize("shape", [(6, 8), (5, 7)])
-def test_select_and_scatter(shape: tuple[int, int]) -> None:
-    p = Program()
-    x = p.sample(shape, "f32")
-    for size, stride, pads in [
-        ([2, 2], [2, 2], [(0, 0), (0, 0)]),
-        ([3, 3], [1, 2], [(1, 1), (1, 1)]),
-        ([1, 1], [1, 1], [(0, 0), (0, 0)]),
-    ]:
-        out = [
-            (n + low + high - w) // s + 1
-            for n, w, s, (low, high) in zip(shape, size, stride, pads, strict=True)
-        ]
-        source, start = p.sample(out, "f32"), p.constant("0.0", (), "f32")
-        f = tensor((), "f32")
-        select = (
-            f'{{^bb0(%a: {f}, %b: {f}): %c = "hlo.compare"(%a, %b) '
-            "{comparison_direction = #hlo<comparison_direction GE>} : "
-            f'({f}, {f}) -> tensor<i1> "hlo.return"(%c) : (tensor<i1>) -> ()}}'
-        )
-        rows = ", ".join(f"[{low}, {high}]" for low, high in pads)
-        p.result(
-            p.op(
-                "select_and_scatter", [x, source, start], shape, None,
-                f"window_dimensions = {ints(size)}, window_strides = {ints(stride)}, "
-                f"padding = dense<[{rows}]> : tensor<2x2xi64>",
-                f"{select}, {reducer('add', 'f32')}",
-            )
-        )  # fmt: skip
-    p.check()
-
-
 @pytest.mark.parametrize("kind", ["f32", "i32", "bf16", "i8", "complex<f32>"])
 @pytest.mark.parametrize("start", [0, 1])
 def test_running_totals(kind: str, start: int) -> None:
