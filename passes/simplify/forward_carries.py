@@ -15,7 +15,7 @@ from hlo.passes.simplify.dead_code import erase_dead_ops, has_effects
 class ForwardCarries(Pass):
     """Removes a loop's carries that the body returns as it got them (the initial value is used
     instead), that start equal to another and get the same values, and that only feed themselves;
-    and results of branches that nothing uses.
+    and results of branches that nothing uses, or that all branches take from around them.
 
         %1:2 = hlo.while(%i = %0, %w = %x) cond {...} do { ... hlo.return %next, %w }
       ==>
@@ -26,8 +26,7 @@ class ForwardCarries(Pass):
         """Outer loops first: what they forward is invariant for inner ones."""
         changed = False
         for op in operations_named(module, {"hlo.while", "hlo.if", "hlo.case"}):
-            if op.name == "hlo.while":
-                changed |= _forward(op)
+            changed |= _forward(op) if op.name == "hlo.while" else _forward_results(op)
         for op in reversed(operations_named(module, {"hlo.while", "hlo.if", "hlo.case"})):
             if op.name == "hlo.while":
                 changed |= _drop_dead_carries(op)
@@ -53,6 +52,24 @@ def _forward(loop: ir.Operation) -> bool:
             terminator_of(body).operands[index] = argument
             changed = True
     return changed
+
+
+def _forward_results(branch: ir.Operation) -> bool:
+    """Replaces results that all branches take from around them; nothing uses those afterwards."""
+    changed = False
+    returned = [list(terminator_of(region.blocks[0]).operands) for region in branch.regions]
+    for i, result in enumerate(branch.results):
+        value = returned[0][i]
+        if any(values[i] != value for values in returned) or _is_inside(value, branch):
+            continue
+        changed |= _replace(result, value)
+    return changed
+
+
+def _is_inside(value: ir.Value, branch: ir.Operation) -> bool:
+    owner = value.owner
+    block = owner if isinstance(owner, ir.Block) else owner.operation.block
+    return any(block == region.blocks[0] for region in branch.regions)
 
 
 def _replace(old: ir.Value, new: ir.Value) -> bool:

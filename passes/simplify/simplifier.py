@@ -17,6 +17,7 @@ Replacement: TypeAlias = "ir.Value | Sequence[ir.Value] | None"
 Rule: TypeAlias = "Callable[[ir.Operation, Simplifier], Replacement]"
 
 _MOST_STEPS_PER_OP = 64
+_MOST_USES = 8  # of a value, that are looked at to see whether all readers are dead
 
 
 class Simplifier:
@@ -76,10 +77,30 @@ class Simplifier:
             users += [use.owner.operation for use in result.uses]
             result.replace_all_uses_with(value)
         self._dead.add(op.results[0])
+        self._bury(op)
         # Producers come off the stack before their users.
         self._push(users)
         if self._builder is not None:
             self._push(reversed(self._builder.created))
+
+    def _bury(self, op: ir.Operation) -> None:
+        """Notes what only a dead op read as dead, so that what that read has a use less."""
+        pending = [op]
+        while pending:
+            for value in pending.pop().operands:
+                inner = self.producer(value)
+                if inner is None or len(inner.results) != 1 or value in self._dead:
+                    continue
+                if self._is_unread(value):
+                    self._dead.add(value)
+                    pending.append(inner)
+
+    def _is_unread(self, value: ir.Value) -> bool:
+        for count, use in enumerate(value.uses):
+            results = use.owner.results
+            if count == _MOST_USES or not len(results) or results[0] not in self._dead:
+                return False
+        return True
 
     def _push(self, ops: Sequence[ir.Operation] | Any) -> None:
         for op in ops:

@@ -16,9 +16,13 @@ from hlo.passes.simplify.rules import (
     folding_indexed,
     indexing,
     reduction,
+    repeated_factors,
     selection,
     shapes,
+    slice_motion,
     slicing,
+    updates,
+    windows,
 )
 from hlo.passes.simplify.simplifier import RuleTable, Simplifier, merge
 
@@ -30,8 +34,12 @@ STRICT_TABLES: dict[str, RuleTable] = {
     "Shapes": shapes.TABLE,
     "Slices": slicing.TABLE,
     "Indexing": indexing.TABLE,
+    "Updates": updates.TABLE,
     "Reduction": reduction.TABLE,
+    "Windows": windows.TABLE,
     "Contraction": contraction.TABLE,
+    "Repeated factors": repeated_factors.TABLE,
+    "Slices of products": slice_motion.TABLE,
     "Control flow": control_flow.TABLE,
 }
 """Rules that keep results, by title; earlier ones are tried first."""

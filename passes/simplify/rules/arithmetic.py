@@ -141,6 +141,42 @@ def associate_constants(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     return s.builder.binary(name, inner.operands[0], s.builder.binary(name, inner.operands[1], rhs))
 
 
+@TABLE.rule("add", "subtract")
+def add_negated(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """x + -y is x - y, and x - -y is x + y: the same sum, rounded once, its zeros of the same
+    sign.
+    """
+    lhs, rhs = op.operands
+    inner = s.producer(rhs, "hlo.negate")
+    if inner is not None:
+        other = "subtract" if op.name == "hlo.add" else "add"
+        return s.builder.binary(other, lhs, inner.operands[0])
+    inner = s.producer(lhs, "hlo.negate") if op.name == "hlo.add" else None
+    return None if inner is None else s.builder.subtract(rhs, inner.operands[0])
+
+
+@TABLE.rule("multiply", "divide")
+def product_of_negated(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """-x * -y is x * y, and -x / -y is x / y, for real floats; products of integers too."""
+    element = element_of(op.results[0])
+    factors = [s.producer(value, "hlo.negate") for value in op.operands]
+    if not is_float(element) and not (is_integer(element) and op.name == "hlo.multiply"):
+        return None
+    inner = [factor.operands[0] for factor in factors if factor is not None]
+    if len(inner) < len(factors):
+        return None
+    return s.builder.binary(op.name.removeprefix("hlo."), inner[0], inner[1])
+
+
+@TABLE.rule("abs")
+def abs_of_negated(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """abs(-x) is abs(x), for integers and real floats."""
+    inner = s.producer(op.operands[0], "hlo.negate")
+    if inner is None or is_complex(element_of(op.operands[0])):
+        return None
+    return s.builder.unary("abs", inner.operands[0])
+
+
 @TABLE.rule("negate", "not", "conj")
 def undo(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     """An operation that is its own inverse, twice."""

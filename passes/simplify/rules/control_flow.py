@@ -42,3 +42,25 @@ def _inline(op: ir.Operation, region: int, s: Simplifier) -> Sequence[ir.Value]:
         for each in operations(inner):
             s.revisit(each)
     return values
+
+
+@TABLE.rule("optimization_barrier")
+def barrier_of_what_is_there(op: ir.Operation, s: Simplifier) -> list[ir.Value] | None:
+    """A barrier holds no constants, and no arguments of its block that nothing reads behind it:
+    they are there ahead of all ops.
+    """
+    values = list(op.operands)
+    held = [
+        i
+        for i, (value, result) in enumerate(zip(values, op.results, strict=True))
+        if s.constant(value) is None
+        and (not isinstance(value.owner, ir.Block) or next(iter(result.uses), None) is not None)
+    ]
+    if len(held) == len(values):
+        return None
+    if held:
+        kept = [values[i] for i in held]
+        new = s.builder.create("hlo.optimization_barrier", kept, [v.type for v in kept])
+        for i, result in zip(held, new.results, strict=True):
+            values[i] = result
+    return values

@@ -10,14 +10,14 @@ import numpy as np
 from hlo import ir
 from hlo.passes.rewrite.tensor_types import element_of, shape_of, size_of
 from hlo.passes.rewrite.walk import body_of, terminator_of
-from hlo.passes.simplify.ranges import range_of
+from hlo.passes.simplify.ranges import limits_of, range_of
 from hlo.passes.simplify.simplifier import RuleTable, Simplifier
 
 TABLE = RuleTable()
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def _known_starts(values: list[ir.Value], s: Simplifier) -> list[int] | None:
+def known_starts(values: list[ir.Value], s: Simplifier) -> list[int] | None:
     """Start indices that constants or bounds determine."""
     starts: list[int] = []
     for value in values:
@@ -26,6 +26,53 @@ def _known_starts(values: list[ir.Value], s: Simplifier) -> list[int] | None:
             return None
         starts.append(bounds[0])
     return starts
+
+
+def known_indices(value: ir.Value, s: Simplifier, depth: int = 0) -> Array | None:
+    """Indices that are constants, or made of iotas by sums with constants and by data movement."""
+    found = s.constant(value)
+    op = s.producer(value)
+    if found is not None or op is None or depth > _DEEPEST:
+        return found
+    shape = shape_of(value)
+    if size_of(shape) > MOST_INDICES or op.name not in _MADE_OF_INDICES:
+        return None
+    if op.name == "hlo.iota":
+        along = ir.attributes.integer(op, "iota_dimension")
+        column = [n if d == along else 1 for d, n in enumerate(shape)]
+        numbers = np.arange(shape[along], dtype=np.int64).reshape(column)
+        largest = limits_of(element_of(value))[1]
+        return np.broadcast_to(numbers, shape) if shape[along] <= largest else None
+    parts = [known_indices(operand, s, depth + 1) for operand in op.operands]
+    known = [part for part in parts if part is not None]
+    if len(known) != len(parts):
+        return None
+    if op.name == "hlo.reshape":
+        return known[0].reshape(shape)
+    if op.name == "hlo.transpose":
+        return known[0].transpose(ir.attributes.ints(op, "permutation"))
+    if op.name == "hlo.concatenate":
+        along = ir.attributes.integer(op, "dimension")
+        return np.concatenate([part.astype(np.int64) for part in known], along)
+    if op.name == "hlo.broadcast_in_dim":
+        column = [1] * len(shape)
+        for d, n in zip(
+            ir.attributes.ints(op, "broadcast_dimensions"), known[0].shape, strict=True
+        ):
+            column[d] = n
+        return np.broadcast_to(known[0].reshape(column), shape)
+    total = known[0].astype(np.int64) + known[1].astype(np.int64)
+    low, high = limits_of(element_of(value))
+    return total if total.size and low <= total.min() and total.max() <= high else None
+
+
+# Indices up to which a pattern in them is looked for, and ops that they may be made by.
+MOST_INDICES = 1 << 14
+_DEEPEST = 6
+_MADE_OF_INDICES = frozenset(
+    f"hlo.{name}"
+    for name in ["iota", "reshape", "transpose", "concatenate", "broadcast_in_dim", "add"]
+)
 
 
 # ---- dynamic_slice, dynamic_update_slice ----
@@ -40,7 +87,7 @@ def dynamic_slice_of_everything(op: ir.Operation, s: Simplifier) -> ir.Value | N
 def dynamic_slice_at_known_start(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     """A slice, its start clamped into the operand."""
     operand, *indices = op.operands
-    starts = _known_starts(indices, s)
+    starts = known_starts(indices, s)
     if starts is None:
         return None
     sizes = shape_of(op.results[0])
@@ -88,7 +135,7 @@ def update_of_splat(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     """An update of a constant that repeats one number, at a known place, is a pad of the update."""
     operand, update, *indices = op.operands
     number = s.splat(operand)
-    starts = None if number is None else _known_starts(indices, s)
+    starts = None if number is None else known_starts(indices, s)
     if starts is None:
         return None
     sizes, shape = shape_of(update), shape_of(operand)
@@ -130,7 +177,7 @@ def gather_of_one_index(op: ir.Operation, s: Simplifier) -> ir.Value | None:
 def gather_of_one_index_repeated(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     """One slice at the same constant index again and again is the slice, broadcast."""
     operand, indices = op.operands
-    array = s.constant(indices)
+    array = known_indices(indices, s)
     numbers = ir.attributes.GatherDimensionNumbers(op.attributes["dimension_numbers"])
     if (
         array is None
@@ -155,13 +202,13 @@ def gather_of_one_index_repeated(op: ir.Operation, s: Simplifier) -> ir.Value | 
 @TABLE.rule("gather")
 def gather_of_constant_steps(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     """Slices of size 1 at constant indices with equal steps, along one dimension, are a strided
-    slice.
+    slice; so are those at indices made of iotas.
 
     Needs indices in bounds of which only one component varies, along one dimension of the batch,
     with a positive step; the slices' other dimensions come whole.
     """
     operand, indices = op.operands
-    array = s.constant(indices)
+    array = known_indices(indices, s)
     numbers = ir.attributes.GatherDimensionNumbers(op.attributes["dimension_numbers"])
     if array is None or numbers.operand_batching_dims or array.size == 0:
         return None
@@ -260,8 +307,8 @@ def scatter_of_one_known_index(op: ir.Operation, s: Simplifier) -> ir.Value | No
 
 @TABLE.rule("scatter")
 def scatter_of_constant_steps(op: ir.Operation, s: Simplifier) -> ir.Value | None:
-    """A scatter of slices of size 1 at neighbouring constant places along one dimension is an
-    update of that part.
+    """A scatter of slices of size 1 at neighbouring constant places along one dimension, or places
+    made of an iota, is an update of that part.
 
     Needs one input, places in bounds, one dimension of the batch, and a computation that returns
     the update or one operation of both.
@@ -269,7 +316,7 @@ def scatter_of_constant_steps(op: ir.Operation, s: Simplifier) -> ir.Value | Non
     if len(op.results) != 1:
         return None
     operand, indices, updates = op.operands
-    places = s.constant(indices)
+    places = known_indices(indices, s)
     numbers = ir.attributes.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
     if places is None or places.size == 0 or numbers.input_batching_dims:
         return None

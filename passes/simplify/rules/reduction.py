@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hlo import ir
-from hlo.passes.rewrite.tensor_types import element_of, shape_of
+from hlo.passes.rewrite.tensor_types import element_of, is_integer, shape_of
 from hlo.passes.rewrite.walk import body_of, terminator_of
 from hlo.passes.simplify.simplifier import RuleTable, Simplifier
 
@@ -12,6 +12,7 @@ _COMBINERS = frozenset(
     f"hlo.{name}" for name in ["add", "multiply", "maximum", "minimum", "and", "or", "xor"]
 )
 _IDEMPOTENT = frozenset({"maximum", "minimum", "and", "or"})
+_NEUTRAL = {"add": 0, "multiply": 1, "xor": 0}
 
 
 def combiner_of(op: ir.Operation) -> str | None:
@@ -64,6 +65,32 @@ def reduce_of_repeated_elements(op: ir.Operation, s: Simplifier) -> ir.Value | N
         return None
     wide = [n if d not in reduced else 1 for d, n in enumerate(shape_of(operand))]
     return _combine(op, s, combiner, s.builder.broadcast_in_dim(source, wide, placed), initial)
+
+
+@TABLE.rule("reduce")
+def reduce_of_reduce(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """One reduction after another is one along the dimensions of both.
+
+    Needs the same operation, of which the sequence is free: maximum, minimum, and, or; add,
+    multiply and xor of integers from their neutral element. The first must have no other use.
+    """
+    inner = s.producer(op.operands[0], "hlo.reduce")
+    if inner is None or len(op.results) != 1 or len(inner.results) != 1:
+        return None
+    combiner, element = combiner_of(op), element_of(op.results[0])
+    if combiner is None or combiner != combiner_of(inner) or not s.has_one_use(inner.results[0]):
+        return None
+    if element != element_of(inner.operands[0]) or 0 in shape_of(op.operands[0]):
+        return None
+    initial = op.operands[1]
+    if combiner in _IDEMPOTENT:
+        initial = s.builder.binary(combiner, initial, inner.operands[1])
+    elif not is_integer(element) or s.splat(inner.operands[1]) != _NEUTRAL[combiner]:
+        return None
+    dimensions = list(ir.attributes.ints(inner, "dimensions"))
+    kept = [d for d in range(len(shape_of(inner.operands[0]))) if d not in dimensions]
+    dimensions += [kept[d] for d in ir.attributes.ints(op, "dimensions")]
+    return s.builder.reduce(inner.operands[0], initial, sorted(dimensions), combiner)
 
 
 def _combine(

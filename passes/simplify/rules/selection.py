@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 from hlo import ir
 from hlo.passes.rewrite.tensor_types import (
     bit_width,
@@ -18,6 +20,14 @@ from hlo.passes.simplify.simplifier import RuleTable, Simplifier
 
 TABLE = RuleTable()
 _SWAPPED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
+_HOLDS = {
+    "EQ": operator.eq,
+    "NE": operator.ne,
+    "LT": operator.lt,
+    "LE": operator.le,
+    "GT": operator.gt,
+    "GE": operator.ge,
+}
 _OPPOSITE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
 
 
@@ -86,6 +96,41 @@ def compare_predicate_with_constant(op: ir.Operation, s: Simplifier) -> ir.Value
         return None
     same = bool(number) == (direction == "EQ")
     return lhs if same else s.builder.unary("not", lhs)
+
+
+@TABLE.rule("compare")
+def compare_converted_predicate(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """A predicate that was made a number is compared with 0 or 1 as if it were none: mask != 0 is
+    the mask.
+    """
+    lhs, rhs = op.operands
+    number, convert = s.splat(rhs), s.producer(lhs, "hlo.convert")
+    if number is None or convert is None or not is_boolean(element_of(convert.operands[0])):
+        return None
+    if is_complex(element_of(lhs)) or float(number) not in (0.0, 1.0):
+        return None
+    holds = _HOLDS[ir.attributes.enum(op, "comparison_direction")]
+    for_false, for_true = holds(0, float(number)), holds(1, float(number))
+    if ir.attributes.enum(op, "compare_type", "NOTYPE") == "TOTALORDER" or for_false == for_true:
+        return None
+    predicate = convert.operands[0]
+    return predicate if for_true else s.builder.unary("not", predicate)
+
+
+@TABLE.rule("maximum", "minimum")
+def bound_by_ranges(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """The larger, or the smaller, of integers that their bounds tell."""
+    lhs, rhs = op.operands
+    if not _is_integral(element_of(lhs)):
+        return None
+    left, right = range_of(lhs, s), range_of(rhs, s)
+    if left is None or right is None:
+        return None
+    if left[0] >= right[1]:
+        return lhs if op.name == "hlo.maximum" else rhs
+    if left[1] <= right[0]:
+        return rhs if op.name == "hlo.maximum" else lhs
+    return None
 
 
 @TABLE.rule("not")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from hlo import ir
 from hlo.passes.rewrite.tensor_types import element_of, shape_of
 from hlo.passes.simplify.rules.shapes import kept_dimensions
@@ -198,7 +200,73 @@ def _next_slice(first: ir.Value, second: ir.Value, along: int, s: Simplifier) ->
     return s.builder.slice(left.operands[0], a, limits, c)
 
 
+@TABLE.rule("concatenate")
+def concatenate_of_one(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """Copies of one value one after another are its broadcast: stacks, tiles."""
+    along = ir.attributes.integer(op, "dimension")
+    first, *others = op.operands
+    if not others or any(value != first for value in others):
+        return None
+    shape = shape_of(first)
+    if 0 in shape:
+        return None
+    wide = [*shape[:along], len(others) + 1, *shape[along:]]
+    placed = [d if d < along else d + 1 for d in range(len(shape))]
+    return s.builder.reshape(
+        s.builder.broadcast_in_dim(first, wide, placed), shape_of(op.results[0])
+    )
+
+
+@TABLE.rule("concatenate")
+def concatenate_with_splats(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """A value between constants that repeat one number is padded with it.
+
+    Needs all operands but one to be such constants, of the same bits.
+    """
+    along = ir.attributes.integer(op, "dimension")
+    operands = list(op.operands)
+    numbers = [s.splat(value) for value in operands]
+    (at, *more) = [i for i, number in enumerate(numbers) if number is None] or [-1]
+    if more or at < 0 or len(operands) == 1:
+        return None
+    bits = {number.tobytes() for number in numbers if number is not None}
+    if len(bits) != 1:
+        return None
+    sizes = [shape_of(value)[along] for value in operands]
+    rank = len(shape_of(op.results[0]))
+    low, high = [0] * rank, [0] * rank
+    low[along], high[along] = sum(sizes[:at]), sum(sizes[at + 1 :])
+    element = element_of(op.results[0])
+    number = next(number for number in numbers if number is not None)
+    array = np.asarray(number, ir.types.to_dtype(element))
+    value = s.builder.constant_array(array, element)
+    return s.builder.pad(operands[at], value, low, high, [0] * rank)
+
+
 # ---- pad ----
+@TABLE.rule("pad")
+def pad_of_pad(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """Edges around edges of the same number are one. Needs nothing between elements, and an inner
+    pad that takes nothing away.
+    """
+    inner = s.producer(op.operands[0], "hlo.pad")
+    if inner is None:
+        return None
+    value, own = s.splat(op.operands[1]), s.splat(inner.operands[1])
+    if value is None or own is None or value.tobytes() != own.tobytes():
+        return None
+    edges: list[list[int]] = []
+    for name in ("edge_padding_low", "edge_padding_high"):
+        within = ir.attributes.ints(inner, name)
+        if min(within, default=0) < 0:
+            return None
+        edges.append([a + b for a, b in zip(within, ir.attributes.ints(op, name), strict=True)])
+    gaps = [ir.attributes.ints(each, "interior_padding") for each in (op, inner)]
+    if any(map(any, gaps)):
+        return None
+    return s.builder.pad(inner.operands[0], op.operands[1], edges[0], edges[1], gaps[0])
+
+
 @TABLE.rule("pad")
 def pad_with_nothing(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     """A pad that adds nothing is its operand; one that only removes is a slice; one of an operand

@@ -244,7 +244,7 @@ SHAPES = [
      "%b = hlo.slice %x0 [2:6] : (tensor<6xf32>) -> tensor<4xf32>\n"
      "%0 = hlo.concatenate %a, %b, dim = 0 : (tensor<2xf32>, tensor<4xf32>) -> tensor<6xf32>", []),
     (["2xf32", "0xf32"], "4xf32", "%a = hlo.concatenate %x0, %x1, dim = 0 : (tensor<2xf32>, tensor<0xf32>) -> tensor<2xf32>\n"
-     "%0 = hlo.concatenate %a, %x0, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>", ["concatenate"]),
+     "%0 = hlo.concatenate %a, %x0, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>", ["broadcast_in_dim", "reshape"]),
     (["4xf32", "f32"], "4xf32", "%0 = hlo.pad %x0, %x1, low = [0], high = [0], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>", []),
     (["4xf32", "f32"], "2xf32", "%0 = hlo.pad %x0, %x1, low = [-1], high = [-1], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>", ["slice"]),
     (["4xf32", "f32"], "2xf32", "%a = hlo.pad %x0, %x1, low = [2], high = [1], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<7xf32>\n"
