@@ -56,8 +56,7 @@ def emit_product(region: Region, *, tf32: bool, target: GpuTarget | None) -> Gpu
     found = _warpgroup_product(tiles, inputs, tf32, target)
     if isinstance(found, str):
         return replace(tiles.emit(), reason=f"products by warps or threads, since {found}")
-    problem = _problem(found)
-    ours, theirs = cycles(problem, found.shape), warp_cycles(problem, tiles.shape)
+    ours, theirs = _estimates(found, tiles)
     reason = (
         f"products by warpgroups, {found.shape.name} tiles in {found.shape.stages} stages: about "
         f"{ours:.0f} cycles, by warps {theirs:.0f}"
@@ -87,8 +86,7 @@ def _warpgroup_product(
             return f"its {'left' if left else 'right'} operand is not contiguous along the depth"
         mapped.append(operand)
     made = _product(space, mapped, element, names, total, target)
-    problem = _problem(made)
-    ours, theirs = cycles(problem, made.shape), warp_cycles(problem, tiles.shape)
+    ours, theirs = _estimates(made, tiles)
     if ours >= theirs:
         return f"warpgroups would take about {ours:.0f} cycles, warps {theirs:.0f}"
     return made
@@ -118,6 +116,13 @@ def _product(
     turned = (not mapped[0].along_depth, not mapped[1].along_depth)
     how = WarpgroupMultiply(*names, shape.columns, DEPTH_BYTES // width, total, turned)
     return WarpgroupProduct(space, (mapped[0], mapped[1]), shape, how, promoted)
+
+
+def _estimates(product: WarpgroupProduct, tiles: MatrixTiles) -> tuple[float, float]:
+    """Cycles by warpgroups, and by warps, which multiply 8-bit floats as f16."""
+    problem = _problem(product)
+    by_warps = replace(problem, width=2) if product.promoted else problem
+    return cycles(problem, product.shape), warp_cycles(by_warps, tiles.shape)
 
 
 def _problem(product: WarpgroupProduct) -> Problem:
