@@ -62,13 +62,13 @@ _FEW_SIDES = 2.5  # flops a cycle of a triangular solution for a few right-hand 
 # One element after another.
 _INTEGER_DIVISION = {64: 6.7}  # by bits, for each element
 _SHORT_INTEGER_DIVISION = 0.6
-_GATHERED = 1.2
+GATHERED = 1.2
 _SCATTERED = 5.0
 _COMPARED = 3.0  # of a sort, in n log2 n
 _SELECTED = 1.0  # elements of windows, of which select_and_scatter chooses one
 _LONG_RUN = 16  # neighbours that a gather or scatter moves as vectors
 
-_MULTIPLY_ADDS = 32.0  # f32 a cycle in register tiles
+MULTIPLY_ADDS = 32.0  # f32 a cycle in register tiles
 _TILE_OVERHEAD = 1.1  # packing, and the ends of tiles
 _FFT_FLOPS = 10.0  # a cycle
 # Flops of LAPACK's routines on n x n matrices in n^3 (LAPACK Working Note 41), and flops a cycle.
@@ -161,7 +161,7 @@ def _product_cycles(node: Node) -> float:
     lanes = VECTOR_BYTES // max(kind.part_type.bits // 8, LEAST_BYTES)
     last = max((size for size in result.shape[-2:] if size > 1), default=1)
     used = last / (-(-last // lanes) * lanes)
-    rate = _MULTIPLY_ADDS * LEAST_BYTES / max(kind.part_type.bits // 8, LEAST_BYTES)
+    rate = MULTIPLY_ADDS * LEAST_BYTES / max(kind.part_type.bits // 8, LEAST_BYTES)
     if kind.is_integer and kind.bits == 8:
         rate *= 4
     times = 4 if kind.is_complex else 1
@@ -208,7 +208,7 @@ def _picking_cycles(node: Node) -> float:
     operand = node.operands[0]
     if node.name == "gather":
         run = node.attributes["slice_sizes"][-1] if operand.rank else 1
-        return moved.size * _GATHERED if run < _LONG_RUN else vectors(moved) * SIMPLE
+        return moved.size * GATHERED if run < _LONG_RUN else vectors(moved) * SIMPLE
     windows = node.attributes["scatter_dimension_numbers"].get("update_window_dims", ())
     run = moved.shape[-1] if windows and windows[-1] == moved.rank - 1 else 1
     count = len(node.results)

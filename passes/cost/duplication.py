@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from hlo.passes.cost.cycles import cycles
+from hlo.passes.cost.cycles import GATHERED, SIMPLE, cycles, vectors
 from hlo.passes.cost.estimate import cores_for
 from hlo.passes.cost.machine import HOST, Machine
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.hlo_to_loops.graph import Node
+
+WORTH_A_KERNEL = 20  # launches: what one more kernel should save, which others wait for
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,31 @@ def again_or_stored(
 
     stored = seconds(1, taken + size * (kernels + alone))
     return Choice(stored, seconds(kernels, kernels * taken), machine.levels[level].name)
+
+
+def is_cheaper_side_by_side(node: Node, times: int, machine: Machine = HOST) -> bool:
+    """Whether a slice's elements are better stored than looked up wherever they are.
+
+    Args:
+        node: a `slice`.
+        times: how often each of its elements is read.
+    """
+    if _element_step(node) == 1:
+        return False
+    result = node.results[0]
+    looked_up = GATHERED * result.size
+    vectorised = SIMPLE * vectors(result)
+    around = WORTH_A_KERNEL * machine.launch * machine.clock
+    return times * looked_up > around + looked_up + times * vectorised
+
+
+def _element_step(node: Node) -> int:
+    """Elements of a slice's operand from one element of its result to the next; 1 of one alone."""
+    operand, result = node.operands[0].shape, node.results[0].shape
+    wide = [d for d, size in enumerate(result) if size != 1]
+    if not wide:
+        return 1
+    return math.prod(operand[wide[-1] + 1 :]) * node.attributes["strides"][wide[-1]]
 
 
 @dataclass

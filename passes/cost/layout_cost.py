@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from hlo.passes.cost.cycles import MULTIPLY_ADDS
+from hlo.passes.cost.machine import HOST, MEMORY
 from hlo.passes.cost.op_cost import multiply_adds
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 
 # Multiply-adds of register tiles in the time that one byte takes to memory or back.
-MULTIPLY_ADDS_PER_BYTE = 4
+MULTIPLY_ADDS_PER_BYTE = round(MULTIPLY_ADDS * HOST.clock * HOST.cores / HOST.levels[MEMORY].most)
 # Columns of a product that a vector holds.
 LANES = 16
 # With fewer input features the taps of a window are read along a line.

@@ -10,7 +10,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 from hlo.passes.cost.caches import runs_stay_in_cache
-from hlo.passes.cost.duplication import Choice, Distances, again_or_stored
+from hlo.passes.cost.duplication import Choice, Distances, again_or_stored, is_cheaper_side_by_side
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.attention import KIND as ATTENTION
 from hlo.passes.fusion.attention import Attention, find_attention
@@ -21,12 +21,15 @@ from hlo.passes.fusion.op_traits import (
     EXPENSIVE,
     FOLDS,
     IN_PROLOGUES,
+    KEEP_ORDER,
     MOVED_IN_PROLOGUES,
     MOVEMENT,
     goes_element_by_element,
     is_free_to_repeat,
     is_fusible,
+    is_reshape_of,
     repeats_operand,
+    spreads_over_rows,
 )
 from hlo.passes.hlo_to_gpu.attention import check_gpu_attention
 from hlo.passes.hlo_to_loops.affine import merge_cuts
@@ -369,7 +372,7 @@ class BlockFusion:
         known = ELEMENTWISE | ({"reshape", "reduce"} if not self.gpu else {"reshape"})
         if any(position <= at for position in later) or root.name not in known:
             return None
-        if any(n.name in CONTRACTIONS for n in group.nodes) or _is_reshape_of(root, node):
+        if any(n.name in CONTRACTIONS for n in group.nodes) or is_reshape_of(root, node):
             return None
         inside = groups[group]
         same_elements = self.places_of(node, group, inside) == AT_ROOT
@@ -412,6 +415,10 @@ class BlockFusion:
             return FusionDecision.no("it is the initial value of a reduction")
         if node.results[0] in group.repeated and (node.name in EXPENSIVE or node.name in FOLDS):
             return FusionDecision.no("the kernel reads it repeatedly, and it is dear to compute")
+        if node.results[0] in group.repeated and self._lies_apart(node, group):
+            return FusionDecision.no(
+                "its elements lie apart and are read repeatedly: they are put side by side once"
+            )
         if (problem := self._update_conflict(node, group)) is not None:
             return FusionDecision.no(problem)
         if node.name in FOLDS:
@@ -419,6 +426,24 @@ class BlockFusion:
         if self._holds_inner_fold(group):
             return self._judge_with_folds(node, group)
         return FusionDecision.yes("all its readers are in this kernel")
+
+    def _lies_apart(self, node: Node, group: Group) -> bool:
+        """Whether lanes look a slice's elements up one by one, for many rows that read the same."""
+        if self.gpu or node.name != "slice":
+            return False
+        rows, pending = 0, [node.results[0]]
+        seen = set(pending)
+        for tensor in pending:
+            for reader in self.readers.get(tensor, ()):
+                made = reader.results[0]
+                if reader not in group.nodes or made in seen:
+                    continue
+                if spreads_over_rows(reader):
+                    rows = max(rows, made.size // max(tensor.size, 1))
+                elif reader.name in KEEP_ORDER and made.size == tensor.size:
+                    seen.add(made)
+                    pending.append(made)
+        return is_cheaper_side_by_side(node, rows)
 
     def _update_conflict(self, node: Node, group: Group) -> str | None:
         """An update in place must not read, through its producers, what it overwrites."""
@@ -574,16 +599,6 @@ def _folds_over_fold(fold: Node, held: Set[Node]) -> bool:
                 return True
             seen.add(producer)
             pending.append(producer)
-    return False
-
-
-def _is_reshape_of(node: Node, other: Node) -> bool:
-    """Whether an op only reshapes the result of another: both are the same memory."""
-    while node.name == "reshape":
-        producer = node.operands[0].producer
-        if producer is None or producer is other:
-            return producer is other
-        node = producer
     return False
 
 

@@ -34,6 +34,9 @@ MOVEMENT = frozenset(
 # Reading one of these again costs no more than reading what it was made from.
 FREE_TO_REPEAT = frozenset(["broadcast_in_dim", "iota", "constant", "reshape"])
 
+# Elements of the result lie in the order of those of an operand of the same size.
+KEEP_ORDER = ELEMENTWISE | {"reshape"}
+
 FOLDS = frozenset({"reduce", "reduce_window"})
 
 CONTRACTIONS = frozenset({"dot_general", "convolution"})
@@ -76,3 +79,23 @@ def goes_element_by_element(node: Node, size: int) -> bool:
 def is_free_to_repeat(node: Node) -> bool:
     """Whether a producer is copied into every kernel that reads it."""
     return node.name in FREE_TO_REPEAT or (node.name in MOVEMENT and node.results[0].size == 1)
+
+
+def spreads_over_rows(node: Node) -> bool:
+    """Whether an op is a broadcast that gives every row the same elements, one for each lane."""
+    if node.name != "broadcast_in_dim":
+        return False
+    dims, shape = node.attributes["broadcast_dimensions"], node.results[0].shape
+    kept = [d for d, size in zip(dims, node.operands[0].shape, strict=True) if size != 1]
+    wide = [d for d, size in enumerate(shape) if size != 1]
+    return bool(kept) and kept[-1] == wide[-1]
+
+
+def is_reshape_of(node: Node, other: Node) -> bool:
+    """Whether an op only reshapes the result of another: both are the same memory."""
+    while node.name == "reshape":
+        producer = node.operands[0].producer
+        if producer is None or producer is other:
+            return producer is other
+        node = producer
+    return False

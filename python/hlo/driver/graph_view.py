@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
@@ -13,10 +13,11 @@ from hlo.driver.layered_layout import Box, layout
 from hlo.driver.program_analysis import AnalysedProgram
 from hlo.driver.program_text import name_of
 from hlo.driver.source_lines import short_source_line, source_line
-from hlo.passes.cost.kernel_cost import TRIP_COUNT, cost_of
+from hlo.passes.cost.kernel_cost import TRIP_COUNT, KernelCost, cost_of, launch_costs
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.composites import REASON
 from hlo.passes.fusion.launches import name_of as kernel_name
+from hlo.passes.hlo_to_host.launch_ids import launch_ids
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, is_composite
 
 LINE = 15.0  # height of a line of text
@@ -99,7 +100,11 @@ def graph_html(program: AnalysedProgram) -> str:
 
 def _svg(program: AnalysedProgram) -> str:
     panels: list[_Panel] = []
-    _collect(program.fused_entry, name_of(program.fused), panels)
+    entry = program.fused_entry
+    by_launch = launch_costs(entry, program.machine, program.host.donated)
+    launches = launch_ids(entry)
+    costs = {node: by_launch[number] for node, number in launches.items() if number in by_launch}
+    _collect(entry, name_of(program.fused), panels, costs)
     parts: list[str] = []
     width, top, number = 0.0, MARGIN, 0
     for panel in panels:
@@ -118,7 +123,9 @@ def _svg(program: AnalysedProgram) -> str:
     )
 
 
-def _collect(region: Region, heading: str, panels: list[_Panel]) -> None:
+def _collect(
+    region: Region, heading: str, panels: list[_Panel], costs: Mapping[Node, KernelCost]
+) -> None:
     """The panel of a block, then those of the blocks in it."""
     panel = _Panel(heading)
     panels.append(panel)
@@ -129,14 +136,15 @@ def _collect(region: Region, heading: str, panels: list[_Panel]) -> None:
             panel.leaves[tensor] = _Vertex([f"argument {i}", _type(tensor)], "argument", title)
     for node in region.nodes:
         if node.name == "constant":
-            panel.leaves[node.results[0]] = _vertex(node)
+            panel.leaves[node.results[0]] = _vertex(node, costs)
             continue
-        _add(panel, _vertex(node), list(dict.fromkeys(captured(node))), node.results)
+        _add(panel, _vertex(node, costs), list(dict.fromkeys(captured(node))), node.results)
         for i, inner in enumerate(node.regions):
             if node.name in ("while", "if", "case"):
                 label = ("condition", "body")[i] if node.name == "while" else f"branch {i}"
                 where = short_source_line(node.location)
-                _collect(inner, f"{node.name} {where}: {label}".replace(" :", ":"), panels)
+                title = f"{node.name} {where}: {label}".replace(" :", ":")
+                _collect(inner, title, panels, costs)
     for i, tensor in enumerate(region.results):
         vertex = _Vertex([f"result {i}", _type(tensor)], "result", f"result {i}")
         _add(panel, vertex, (tensor,), ())
@@ -162,7 +170,7 @@ def _add(
     panel.holders.update((tensor, number) for tensor in results)
 
 
-def _vertex(node: Node) -> _Vertex:
+def _vertex(node: Node, costs: Mapping[Node, KernelCost]) -> _Vertex:
     types = ", ".join(_type(t) for t in node.results)
     where = short_source_line(node.location)
     if node.name == "constant":
@@ -171,7 +179,7 @@ def _vertex(node: Node) -> _Vertex:
         times = node.attributes.get(TRIP_COUNT)
         head = node.name if times is None else f"{node.name}, {times} times"
         return _Vertex([head, *_some(where)], "control", f"{head} {source_line(node.location)}")
-    cost = cost_of(node)
+    cost = costs.get(node) or cost_of(node)
     counts = Counter(n.name for n in _inside(node) if n.name != "constant")
     ops = ", ".join(f"{count} {name}" for name, count in counts.most_common())
     title = (
@@ -181,6 +189,12 @@ def _vertex(node: Node) -> _Vertex:
     )
     kind = cost.kind if cost.kind in _COLOURS else "loop"
     lines = [cost.name, types, *_some(where)]
+    if cost.launch >= 0:
+        title = f"launch {cost.launch}: {title}"
+        lines[0] = f"#{cost.launch} {cost.name}"
+    if (timed := cost.estimate) is not None:
+        title += f"\nestimated {1e6 * timed.seconds:.2f} us, bound by {timed.bound}"
+        lines.append(f"{1e6 * timed.seconds:.2f} us ({timed.bound})")
     if node.name == "fusion" and is_composite(node.regions[0]):
         members = node.regions[0].nodes
         names = "".join(f"\n  {kernel_name(m)} {short_source_line(m.location)}" for m in members)

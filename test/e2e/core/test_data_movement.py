@@ -201,3 +201,23 @@ def test_movement_of_movement(kind: str) -> None:
     part = sliced(p, turned, [1, 0], [20, 11], [3, 2])
     p.result(p.op("add", [part, part], part.shape))
     p.check()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rows", [1, 37, 300])
+def test_columns_against_each_other(kind: str, rows: int) -> None:
+    p = Program()
+    x = p.sample((rows, 3), kind)
+    wide: list[Value] = []
+    for column, dim in ((0, 0), (1, 1), (2, 1)):
+        part = sliced(p, x, [0, column], [rows, column + 1], [1, 1])
+        line = p.op("reshape", [part], (rows,))
+        wide.append(
+            p.op(
+                "broadcast_in_dim", [line], (rows, rows),
+                attributes=f"broadcast_dimensions = array<i64: {dim}>",
+            )
+        )  # fmt: skip
+    first = p.op("add", wide[:2], (rows, rows))
+    p.result(p.op("multiply", [first, wide[2]], (rows, rows)))
+    p.check()

@@ -11,7 +11,7 @@
 // GRAPH-NOT: {{(src|href)=}}
 // GRAPH: >pictures</text>
 // GRAPH: <g class='n'{{.*}}<title>argument 0
-// GRAPH: <g class='n'{{.*}}<title>dot_general
+// GRAPH: <g class='n'{{.*}}<title>launch 1: dot_general
 // GRAPH: >result 0</text>
 
 // MEMORY: <!doctype html>

@@ -212,7 +212,7 @@ def test_the_graph_picture_has_a_box_for_each_kernel_and_escapes_names() -> None
     svg = graph_svg(program)
     root = ET.fromstring(svg.partition("\n")[2])
     titles = [title.text or "" for title in root.findall(".//{*}g/{*}title")]
-    assert sum(title.startswith("dot_general") for title in titles) == 2
+    assert sum(bool(re.match(r"launch \d+: dot_general", title)) for title in titles) == 2
     assert "a&lt;b&gt;&amp;c" in svg
     assert "<script>" in graph_html(program)
 
