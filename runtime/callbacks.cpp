@@ -65,7 +65,8 @@ bool raiseFromCallback(const HloRuntime &runtime) {
 
 using namespace hlo::runtime;
 
-int32_t hlo_rt_python_callback(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters) {
+int32_t hlo_rt_python_callback(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters, void *,
+                               int64_t) {
   const int64_t number = parameters[0], operands = parameters[1], count = operands + parameters[2];
   const int64_t *bytes = parameters + 3;
   const PyGILState_STATE state = PyGILState_Ensure();

@@ -138,6 +138,11 @@ int32_t hlo_rt_sort_keys(const HloRuntime *runtime, void *const *buffers, const 
 int32_t hlo_rt_sort_first(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters, void *scratch,
                           int64_t scratch_bytes);
 
+/* The next state of the process's random numbers. Buffers: a result of two uint64, the seed and how many states were
+ * taken since it was set. Parameters: none. */
+int32_t hlo_rt_random_state(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters, void *scratch,
+                            int64_t scratch_bytes);
+
 /* LAPACK, by the targets and meanings of the custom calls jaxlib registers: the function of `lapack_spotrf_ffi` is
  * `hlo_rt_lapack_spotrf_ffi`, with the signature HloLibraryFn; for letters s, d, c, z: potrf, trsm, getrf, geqrf,
  * geqp3, orgqr / ungqr, ormqr / unmqr, gesdd, gesvd, syevd / heevd, geev, gees, sytrd / hetrd, gehrd, gtsv. Parameters:
@@ -150,7 +155,8 @@ int32_t hlo_rt_sort_first(const HloRuntime *runtime, void *const *buffers, const
  * of the entry: results are zero then, and later callbacks of the call are not made.
  * Parameters: number of the function (hlo/executable/callbacks.py), number of operands, number of results, bytes of
  * each buffer. */
-int32_t hlo_rt_python_callback(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters);
+int32_t hlo_rt_python_callback(const HloRuntime *runtime, void *const *buffers, const int64_t *parameters,
+                               void *scratch, int64_t scratch_bytes);
 
 #ifdef __cplusplus
 }

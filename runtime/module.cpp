@@ -6,6 +6,7 @@
 #include "codegen_queue.h"
 #include "executable.h"
 #include "jit.h"
+#include "random_state.h"
 #include "runtime.h"
 #include "symbols.h"
 #include "thread_pool.h"
@@ -15,6 +16,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -213,6 +215,9 @@ NB_MODULE(_runtime, module) {
       result[name] = reinterpret_cast<uint64_t>(address);
     return result;
   });
+  module.def("seed_random_state", &seedRandomState, nb::arg("seed"),
+             "Starts the process's sequence of random states anew.");
+  module.def("next_random_state", &nextRandomState, "The seed, and how many states were taken since it was set.");
   module.def(
       "library_scratch_bytes",
       [](const std::string &function, const std::vector<bool> &present, const std::vector<int64_t> &parameters,

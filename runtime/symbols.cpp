@@ -95,6 +95,7 @@ std::vector<std::pair<const char *, void *>> makeSymbols() {
   HLO_SYMBOL(hlo_rt_parallel_for);
   HLO_SYMBOL(hlo_rt_alloc);
   HLO_SYMBOL(hlo_rt_free);
+  HLO_SYMBOL(hlo_rt_random_state);
   HLO_SYMBOL(hlo_rt_fft);
   HLO_SYMBOL(hlo_rt_python_callback);
   HLO_SYMBOL(hlo_rt_sort);

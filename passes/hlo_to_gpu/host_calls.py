@@ -5,13 +5,13 @@ from __future__ import annotations
 from hlo.executable import runtime
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, HostFunction
 from hlo.passes.hlo_to_loops.graph import Node, Region
-from hlo.passes.hlo_to_loops.library_kernels import lapack_call
+from hlo.passes.hlo_to_loops.library_kernels import portable_call
 from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
 
 
 def emit_host_call(region: Region, node: Node) -> GpuKernel | None:
-    """A kernel that is a call of LAPACK on the host; None for other custom calls."""
-    call = lapack_call(region, node)
+    """A kernel that is a call of the runtime's library on the host; None for other custom calls."""
+    call = portable_call(region, node)
     if call is None or call.function not in runtime.symbols():
         return None
     inputs, outputs = argument_buffers(region)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hlo.executable import callbacks
+from hlo.executable import callbacks, runtime
 from hlo.passes.hlo_to_loops.emitter import Buffer
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.library_call import library_kernel
@@ -59,12 +59,20 @@ class LibraryCall:
 
 def emit_custom_call(region: Region, node: Node) -> Kernel | None:
     """A kernel that calls the runtime's function of a target as kernel_abi.h says."""
-    call = lapack_call(region, node) or _python_call(region, node)
+    call = portable_call(region, node) or _python_call(region, node)
     if call is None:
         return None
     return library_kernel(
         region, call.function, call.buffers, call.parameters, replaces=call.replaces
     )
+
+
+def portable_call(region: Region, node: Node) -> LibraryCall | None:
+    """The call of LAPACK, or for a random state, that a custom call is; None for other targets."""
+    if str(node.attributes.get("call_target_name", "")) == runtime.RANDOM_STATE:
+        outputs = argument_buffers(region)[1]
+        return LibraryCall(runtime.RANDOM_STATE_FUNCTION, tuple(outputs), ())
+    return lapack_call(region, node)
 
 
 def lapack_call(region: Region, node: Node) -> LibraryCall | None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hlo import ir
+from hlo.executable.runtime import RANDOM_STATE
 from hlo.passes.base import Pass
 from hlo.passes.legalize.random_bits import philox_bits, threefry_bits
 from hlo.passes.rewrite.builder import Builder
@@ -24,16 +25,14 @@ from hlo.passes.rewrite.tensor_types import (
 )
 from hlo.passes.rewrite.walk import expand, operations_named, replace, unsupported
 
-_SEED = 0x484C4F
-
 
 @dataclass(frozen=True)
 class ExpandRng(Pass):
     """Replaces `hlo.rng_bit_generator` by Threefry-2x32 or Philox-4x32 (the default), bit for bit
     as XLA's CPU backend has them, and `hlo.rng` by a distribution of Philox's bits.
 
-    `hlo.rng` draws from a fixed key and, for each op, another counter: two ops give independent
-    numbers, and a program gives the same in each call.
+    Each time an `hlo.rng` runs it takes the next state of the process (`hlo.seed_rng`): what it
+    draws is independent of what others do, of the iterations of its loop and of other calls.
 
         %s, %b = hlo.rng_bit_generator %state, algorithm = THREE_FRY
       ==>
@@ -41,11 +40,11 @@ class ExpandRng(Pass):
     """
 
     def run(self, module: ir.Module) -> bool:
-        """Expands generators, then distributions, numbered in program order."""
+        """Expands generators, then distributions."""
         changed = expand(module, {"hlo.rng_bit_generator": _bit_generator})
         draws = operations_named(module, {"hlo.rng"})
-        for ordinal, op in enumerate(draws):
-            replace(op, [_draw(op, Builder.before(op), ordinal)])
+        for op in draws:
+            replace(op, [_draw(op, Builder.before(op))])
         return changed or bool(draws)
 
 
@@ -78,14 +77,20 @@ def _as_element(builder: Builder, bits: ir.Value, element: ir.Type) -> ir.Value:
     return builder.bitcast(builder.convert(bits, unsigned), element)
 
 
-def _draw(op: ir.Operation, builder: Builder, ordinal: int) -> ir.Value:
+def _draw(op: ir.Operation, builder: Builder) -> ir.Value:
     result, element = op.results[0], element_of(op.results[0])
     shape = shape_of(result)
     low, high = (builder.splat(operand, shape) for operand in list(op.operands)[:2])
     wide = builder.integer_type(64, unsigned=True)
-    key = builder.constant(_SEED, wide, (1,))
+    attributes = {
+        "call_target_name": builder.string(RANDOM_STATE),
+        "has_side_effect": builder.boolean(True),
+    }
+    drawn = builder.create("hlo.custom_call", [], [builder.tensor((2,), wide)], attributes).results[
+        0
+    ]
+    key, stream = (builder.slice_dimension(drawn, 0, i, i + 1) for i in range(2))
     counter = builder.constant(0, wide, (1,))
-    stream = builder.constant(ordinal, wide, (1,))
     state = builder.concatenate([key, counter, stream], 0)
     width = 64 if bit_width(element) == 64 else 32
     _, bits = philox_bits(builder, state, shape, width)

@@ -28,6 +28,7 @@ from hlo.diagnostics import (
 if TYPE_CHECKING:
     from hlo import lax, nn, numpy, random, tree
     from hlo.driver.compile import compile
+    from hlo.executable.runtime import seed_rng
     from hlo.frontend.callbacks import debug_print, io_callback, pure_callback
     from hlo.frontend.errors import (
         ConcretizationError,
@@ -65,6 +66,7 @@ _HOMES = {
     "jit": "hlo.frontend.jit",
     "named_scope": "hlo.frontend.source_location",
     "pure_callback": "hlo.frontend.callbacks",
+    "seed_rng": "hlo.executable.runtime",
 }
 _MODULES = frozenset({"lax", "nn", "numpy", "random", "tree"})
 
@@ -97,6 +99,7 @@ __all__ = [
     "numpy",
     "pure_callback",
     "random",
+    "seed_rng",
     "tree",
 ]
 

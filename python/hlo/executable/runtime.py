@@ -7,6 +7,7 @@ be called from any thread.
 from __future__ import annotations
 
 import importlib.util
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ CallState = _runtime.CallState
 
 ABI_VERSION = _runtime.ABI_VERSION
 ENTRY_POINT = "hlo_main"
+RANDOM_STATE = "hlo.random_state"  # the custom call that gives `next_random_state`
+RANDOM_STATE_FUNCTION = "hlo_rt_random_state"
 NATIVE_FILE = str(_runtime.__file__)
 
 FRAME_OFFSETS = {"args": 8, "results": 16, "arena": 24, "runtime": 32, "constants": 40}
@@ -59,9 +62,27 @@ host_features = _runtime.host_features
 host_triple = _runtime.host_triple
 library_scratch_bytes = _runtime.library_scratch_bytes
 memory_statistics = _runtime.memory_statistics
+next_random_state = _runtime.next_random_state
 set_cache_limit = _runtime.set_cache_limit
 symbols = _runtime.symbols
 trim_cache = _runtime.trim_cache
+
+
+def seed_rng(seed: int) -> None:
+    """Starts anew what `hlo.rng` draws from, for all programs of this process.
+
+    After the same seed the same calls give the same numbers. Without one the process begins with
+    a seed that is always the same.
+
+    Args:
+        seed: an integer of [0, 2**64).
+
+    Raises:
+        ArgumentError: it is none.
+    """
+    if not 0 <= operator.index(seed) < 1 << 64:
+        raise ArgumentError(f"seed_rng: expected a seed of at least 0, below 2**64, found {seed}")
+    _runtime.seed_random_state(operator.index(seed))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hlo.executable import callbacks
+from hlo.executable import callbacks, runtime
 from hlo.reference import sorting
 from hlo.reference.element_types import Array
 from hlo.reference.lapack import is_lapack_target, lapack_call
@@ -106,6 +106,8 @@ def build_custom_call(reader: OpReader, function: Callable[[str], Function]) -> 
         return _lapack(reader, target)
     if target == callbacks.TARGET:
         return _python_callback(reader)
+    if target == runtime.RANDOM_STATE:
+        return lambda: (np.array(runtime.next_random_state(), np.uint64),)
     if target == "ApproxTopK":
         return _approx_top_k(reader, function)
     if target == "mhlo.topk":
