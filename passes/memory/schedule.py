@@ -9,7 +9,7 @@ from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.hlo_to_host.bufferize import LARGEST_STORED_SPLAT
 from hlo.passes.hlo_to_host.program import results_in_arguments
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading, users
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
 from hlo.passes.memory.block_problem import CONTROL_FLOW, block_problem, bytes_of, nested_homes
 from hlo.passes.memory.scheduling import schedule
 from hlo.passes.rewrite.walk import body_of, functions
@@ -102,7 +102,7 @@ def _made_of_arguments(region: Region, donated: Set[Tensor]) -> list[Node]:
     """Ops that read nothing but arguments that stay as they are, and that nothing reads; the one
     with the largest results last.
     """
-    readers = users(region.nodes)
+    read = {tensor for node in region.nodes for tensor in captured(node)}
     returned = set(region.results)
     own = {argument for argument in region.arguments if argument not in donated}
     found = [
@@ -110,7 +110,7 @@ def _made_of_arguments(region: Region, donated: Set[Tensor]) -> list[Node]:
         for node in region.nodes
         if node.name not in (*CONTROL_FLOW, "constant")
         and node.results
-        and all(result in returned and result not in readers for result in node.results)
+        and all(result in returned and result not in read for result in node.results)
         and all(t in own or _is_stored(t) for t in captured(node))
         and not has_effects(node.source)
     ]
