@@ -8,33 +8,41 @@ makes the scores and weights again: the forward pass need not store them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hlo.passes.fusion.attention import MAX_CORE, WITHIN, Attention, Search
-from hlo.passes.hlo_to_loops.attention_gradient_parts import gradient_parts
+from hlo.passes.hlo_to_loops.attention_gradient_parts import GradientParts, gradient_parts
 from hlo.passes.hlo_to_loops.attention_parts import NotAttentionError
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
+
+# Raises NotAttentionError for a backward pass that the target has no kernel for.
+Check = Callable[[GradientParts], None]
 
 MOVING = frozenset({"reshape", "transpose"})
 
 
 def find_gradients(
-    nodes: Sequence[Node], readers: Mapping[Tensor, Sequence[Node]], leaves: set[Tensor]
-) -> list[Attention]:
-    """The backward passes of a block's attentions; arguments as of `find_attention`."""
+    nodes: Sequence[Node], readers: Mapping[Tensor, Sequence[Node]], leaves: set[Tensor],
+    check: Check,
+) -> list[Attention]:  # fmt: skip
+    """The backward passes of a block's attentions; arguments as of `find_attention`.
+
+    Args:
+        check: what the target has a kernel for.
+    """
     search = Search({n: i for i, n in enumerate(nodes)}, readers, leaves)
     found: list[Attention] = []
     taken: set[Node] = set()
     for node in nodes:
         if node.name == "reduce" and node not in taken:
-            gradient = _gradient_of(node, search)
+            gradient = _gradient_of(node, search, check)
             if gradient is not None and not taken.intersection(gradient.core):
                 found.append(gradient)
                 taken.update(gradient.core)
     return found
 
 
-def _gradient_of(total: Node, search: Search) -> Attention | None:
+def _gradient_of(total: Node, search: Search, check: Check) -> Attention | None:
     """The backward pass whose second sum of rows is `total`; None if there is none."""
     cone = search.cone(total.operands[0])
     dots = [n for n in cone if n.name == "dot_general"]
@@ -57,7 +65,7 @@ def _gradient_of(total: Node, search: Search) -> Attention | None:
     core = [*inner, *ends, value]
     copied = _copied(core, scores[0], search)
     moves = {product: _moves_of(product, search) for product in (*ends, value)}
-    return _checked(core, copied, moves, search)
+    return _checked(core, copied, moves, search, check)
 
 
 def _moves_of(product: Node, search: Search) -> list[Node]:
@@ -81,6 +89,7 @@ def _checked(
     copied: Sequence[Node],
     moves: Mapping[Node, Sequence[Node]],
     search: Search,
+    check: Check,
 ) -> Attention | None:
     """The backward pass of some ops, and of what moves the products, if there is a kernel."""
     core = [*inner, *(node for chain in moves.values() for node in chain)]
@@ -101,7 +110,7 @@ def _checked(
             if search.position.get(producer, -1) >= start:
                 return None
     try:
-        gradient_parts(nodes)
+        check(gradient_parts(nodes))
     except NotAttentionError:
         return None
     return Attention(

@@ -13,8 +13,8 @@ from hlo.passes.cost.caches import runs_stay_in_cache
 from hlo.passes.cost.duplication import Choice, Distances, again_or_stored, is_cheaper_side_by_side
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.attention import KIND as ATTENTION
-from hlo.passes.fusion.attention import Attention, find_attention
-from hlo.passes.fusion.attention_gradient import find_gradients
+from hlo.passes.fusion.attention import Attention
+from hlo.passes.fusion.attentions import find_attentions
 from hlo.passes.fusion.op_traits import (
     CONTRACTIONS,
     ELEMENTWISE,
@@ -31,7 +31,6 @@ from hlo.passes.fusion.op_traits import (
     repeats_operand,
     spreads_over_rows,
 )
-from hlo.passes.hlo_to_gpu.attention import check_gpu_attention
 from hlo.passes.hlo_to_loops.affine import merge_cuts
 from hlo.passes.hlo_to_loops.contraction_tiling import takes_elementwise, takes_prologue
 from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim
@@ -124,8 +123,7 @@ class BlockFusion:
     ) -> None:
         """Args:
         gpu: whether kernels are a GPU's: all those of dots take in what follows them, those of
-            attention compute their softmax online, none computes an attention's gradients, and none
-            folds several reductions in one loop.
+            attention compute their softmax online, and none folds several reductions in one loop.
         """
         self.nodes = list(nodes)
         self.position = {node: i for i, node in enumerate(self.nodes)}
@@ -148,12 +146,9 @@ class BlockFusion:
         """The groups, in program order of their roots."""
         found: list[Group] = []
         claimed: set[Node] = set()
-        block = self.nodes, self.readers, self.leaves
-        gradients = [] if self.gpu else find_gradients(*block)
-        check = check_gpu_attention if self.gpu else None
-        attentions, refusals = find_attention(*block, gradients, check)
-        self.refusals = {r.scores: r.reason for r in refusals}
-        for attention in (*gradients, *attentions):
+        attentions = find_attentions(self.nodes, self.readers, self.leaves, gpu=self.gpu)
+        self.refusals = {r.scores: r.reason for r in attentions.refusals}
+        for attention in attentions.found:
             found.append(self._claim(attention))
             claimed.update(attention.core)
         for node in reversed(self.nodes):

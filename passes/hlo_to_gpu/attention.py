@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hlo.passes.hlo_to_gpu.attention_decode import decode_shape, emit_decode
-from hlo.passes.hlo_to_gpu.attention_multiply_adds import (
-    AttentionMultiplyAdds,
-    multiply_add_shape,
-)
+from hlo.passes.hlo_to_gpu.attention_gradient import emit_attention_gradient
+from hlo.passes.hlo_to_gpu.attention_gradient_shapes import gradient_shapes
+from hlo.passes.hlo_to_gpu.attention_multiply_adds import multiply_add_shape
 from hlo.passes.hlo_to_gpu.attention_rows import RowSpace
-from hlo.passes.hlo_to_gpu.attention_tensor_cores import AttentionTensorCores, tensor_core_shape
+from hlo.passes.hlo_to_gpu.attention_tensor_cores import tensor_core_shape
+from hlo.passes.hlo_to_gpu.attention_tiles import AttentionTiles
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
+from hlo.passes.hlo_to_loops.attention_gradient_parts import GradientParts, gradient_parts
 from hlo.passes.hlo_to_loops.attention_parts import (
     AttentionParts,
     NotAttentionError,
@@ -38,11 +39,24 @@ def check_gpu_attention(nodes: Sequence[Node], parts: AttentionParts) -> None:
     require(fits, "its tiles of query, keys and values do not fit into shared memory")
 
 
+def check_gpu_gradient(gradients: GradientParts) -> None:
+    """Checks that the backward pass of an attention has a kernel here.
+
+    Raises:
+        NotAttentionError: it has none; the message says why.
+    """
+    gradient_shapes(gradients)
+
+
 def emit_attention(region: Region) -> GpuKernel | None:
-    """The kernel of an attention; None for any other region."""
-    if sum(n.name == "dot_general" for n in region.nodes) != 2 or len(region.results) != 1:
-        return None
+    """The kernel of an attention, or of its backward pass; None for any other region."""
+    dots = sum(n.name == "dot_general" for n in region.nodes)
     try:
+        if dots == 5 and len(region.results) == 3:
+            gradients = gradient_parts(region.nodes)
+            return emit_attention_gradient(region, gradients, gradient_shapes(gradients))
+        if dots != 2 or len(region.results) != 1:
+            return None
         parts = attention_parts(region.nodes, region.results[0])
         online = online_softmax(region.nodes, parts)
     except NotAttentionError:
@@ -51,7 +65,7 @@ def emit_attention(region: Region) -> GpuKernel | None:
     if (few := decode_shape(parts, rows)) is not None:
         return emit_decode(region, parts, online, few)
     if (shape := tensor_core_shape(parts, rows.rows)) is not None:
-        return AttentionTensorCores(region, parts, online, shape).kernel()
+        return AttentionTiles(region, parts, online, shape, tensor_cores=True).kernel()
     if (shape := multiply_add_shape(parts, rows.rows)) is not None:
-        return AttentionMultiplyAdds(region, parts, online, shape).kernel()
+        return AttentionTiles(region, parts, online, shape, tensor_cores=False).kernel()
     return None

@@ -1,23 +1,28 @@
-"""Attention by multiply-adds, for types that tensor cores do not multiply.
+"""Products of an attention's tiles by multiply-adds, for types that tensor cores do not multiply.
 
-A thread has four rows. Sixteen neighbouring threads share them: each has some of a tile's keys
+A thread has four rows. Sixteen neighbouring threads share them: each has some of a tile's columns
 while scores are summed, and some of the columns of the values after; in between the factors go
-through shared memory, within a warp.
+through shared memory, within a warp. Loops over tiles are not unrolled as far as LLVM would: loads
+far ahead of their use need more registers than there are.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import cast
 
-from hlo.passes.hlo_to_gpu.attention_rows import RowState, Where
-from hlo.passes.hlo_to_gpu.attention_tiles import AttentionShape, AttentionTiles, rounded_up
+from hlo.passes.hlo_to_gpu.attention_products import (
+    AttentionShape,
+    Left,
+    TileProducts,
+    rounded_up,
+)
+from hlo.passes.hlo_to_gpu.attention_rows import AttentionThread
 from hlo.passes.hlo_to_gpu.gpu_kernel import LARGEST_STATIC_SHARED
 from hlo.passes.hlo_to_gpu.shared_tile import SharedTile
 from hlo.passes.hlo_to_gpu.thread_builder import ASYNC_BYTES
 from hlo.passes.hlo_to_loops.affine import Affine
-from hlo.passes.hlo_to_loops.attention_parts import DEPTH, AttentionParts
+from hlo.passes.hlo_to_loops.attention_parts import AttentionParts
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
@@ -51,125 +56,110 @@ def _bytes(shape: AttentionShape, kind: ElementType) -> int:
     return kind.memory_bytes * sum(SharedTile.elements(kind, *tile) for tile in tiles) + 64
 
 
-class AttentionMultiplyAdds(AttentionTiles):
+class MultiplyAddProducts(TileProducts):
     """See the module."""
 
-    def stored_type(self) -> ElementType:
-        return self.kind
+    distances = (8, 4, 2, 1)
 
-    def begin(self, first: Affine) -> list[Where]:
-        em, b, shape, parts = self.em, self.b, self.shape, self.parts
-        self.query = SharedTile(self, self.stored, shape.rows, shape.depth)
-        self.factors = SharedTile(self, self.stored, shape.rows, shape.keys)
-        self.lanes = self.query.lanes
+    def __init__(self, thread: AttentionThread, rows: int, columns: int) -> None:
+        super().__init__(thread, rows, columns)
+        self.stored = thread.kind
+        self.factors = SharedTile(thread, self.stored, rows, columns)
+        self.lanes = self.factors.lanes
+
+    def begin(self) -> None:
+        em, b = self.em, self.b
         thread = em.variable(b.as_index(b.thread()), b.block)
-        down, self.across_place = em.divmod(thread, ACROSS)
-        self.own_row = down * ROWS
-        self.query.fetch(parts.query, DEPTH, parts.depth, lambda row: self.query_place(first, row))
-        found = [self.query_place(first, self.own_row + i) for i in range(ROWS)]
-        self.inside = [exists for _, exists in found]
-        return [where for where, _ in found]
+        down, self.place = em.divmod(thread, ACROSS)
+        self.first = down * ROWS
+        self.own_rows = [self.first + i for i in range(ROWS)]
+        self.own_columns = [self.place + ACROSS * j for j in range(self.columns // ACROSS)]
 
-    @property
-    def distances(self) -> tuple[int, ...]:
-        return (8, 4, 2, 1)
+    def left(self, tile: SharedTile, first: int = 0) -> Left:
+        return Left(tile)
 
-    # -- scores ------------------------------------------------------------------------------------
-    def scores(self, tile: Affine) -> list[tuple[list[Affine], list[str | None], list[str]]]:
-        em, b, shape = self.em, self.b, self.shape
-        count = shape.keys // ACROSS
-        carried = [(self.number(0.0), self.scalar)] * (ROWS * count)
-        with b.loop(b.index(0), b.index(shape.depth), b.index(self.lanes), carried) as loop:
-            depth = em.variable(loop.iv, shape.depth)
-            left = [self._vector(self.query, self.own_row + i, depth) for i in range(ROWS)]
-            right = [
-                self._vector(self.keys, self.across_place + ACROSS * j, depth) for j in range(count)
-            ]
+    # -- rows by rows ------------------------------------------------------------------------------
+    def inner(self, left: Left, right: SharedTile, depth: int) -> list[list[str]]:
+        em, b, thread = self.em, self.b, self.thread
+        count = len(self.own_columns)
+        carried = [(thread.number(0.0), thread.scalar)] * (ROWS * count)
+        bounds = b.index(0), b.index(depth), b.index(self.lanes)
+        with b.loop(*bounds, carried, unroll=2) as loop:
+            place = em.variable(loop.iv, depth)
+            rows = [self._run(left.tile, row, place, self.lanes) for row in self.own_rows]
+            columns = [self._run(right, column, place, self.lanes) for column in self.own_columns]
             loop.yielded = [
                 self._dot(x, y, loop.carried[i * count + j])
-                for i, x in enumerate(left)
-                for j, y in enumerate(right)
+                for i, x in enumerate(rows)
+                for j, y in enumerate(columns)
             ]
-        keys = [self.key(tile, self.across_place + ACROSS * j) for j in range(count)]
-        places, exist = [key for key, _ in keys], [exists for _, exists in keys]
-        return [(places, exist, loop.results[i * count : (i + 1) * count]) for i in range(ROWS)]
-
-    def _vector(self, tile: SharedTile, row: Affine, column: Affine | int) -> list[str]:
-        """16 bytes' worth of neighbours."""
-        return self._run(tile, row, column, tile.lanes)
+        return [loop.results[i * count : (i + 1) * count] for i in range(ROWS)]
 
     def _run(self, tile: SharedTile, row: Affine, column: Affine | int, count: int) -> list[str]:
-        b = self.b
-        kind = f"vector<{count}x{self.scalar}>"
+        """Neighbours of a row of a tile, at most 16 bytes of them."""
+        b, scalar = self.b, self.thread.scalar
+        kind = f"vector<{count}x{scalar}>"
         loaded = b.load(
             f"vector.load {tile.buffer}[{tile.at(row, column)}] : {tile.memref}, {kind}"
         )
-        return [
-            b.op(f"vector.extract {loaded}[{i}] : {self.scalar} from {kind}") for i in range(count)
-        ]
+        return [b.op(f"vector.extract {loaded}[{i}] : {scalar} from {kind}") for i in range(count)]
 
     def _dot(self, left: Sequence[str], right: Sequence[str], total: str) -> str:
         for x, y in zip(left, right, strict=True):
-            total = self.fma(x, y, total)
+            total = self.thread.fma(x, y, total)
         return total
 
-    # -- values ------------------------------------------------------------------------------------
-    @property
-    def _run_length(self) -> int:
+    # -- factors by rows ---------------------------------------------------------------------------
+    def _run_length(self, width: int) -> int:
         """Neighbouring columns of a thread."""
-        return math.gcd(self.lanes, self.shape.width // ACROSS)
+        return math.gcd(self.lanes, width // ACROSS)
 
-    @property
-    def _runs(self) -> int:
-        return self.shape.width // (ACROSS * self._run_length)
+    def _runs(self, width: int) -> list[Affine]:
+        """The first columns of a thread's runs."""
+        length = self._run_length(width)
+        return [(self.place + ACROSS * run) * length for run in range(width // (ACROSS * length))]
 
-    @property
-    def sums(self) -> int:
-        return ROWS * self.shape.width // ACROSS
+    def sums(self, width: int) -> int:
+        return ROWS * width // ACROSS
 
-    def _column(self, run: int) -> Affine:
-        return (self.across_place + ACROSS * run) * self._run_length
+    def result(self, sums: Sequence[str], width: int) -> list[list[tuple[Affine, str]]]:
+        columns = [first + i for first in self._runs(width) for i in range(self._run_length(width))]
+        each = len(columns)
+        return [
+            list(zip(columns, sums[i * each : (i + 1) * each], strict=True)) for i in range(ROWS)
+        ]
 
     def shrink(self, sums: Sequence[str], by: Sequence[str]) -> list[str]:
         each = len(sums) // ROWS
-        return [self.binary("mulf", name, by[i // each]) for i, name in enumerate(sums)]
+        return [self.thread.binary("mulf", name, by[i // each]) for i, name in enumerate(sums)]
 
-    def multiply(self, factors: Sequence[Sequence[object]], sums: Sequence[str]) -> list[str]:
-        em, b, shape, lanes = self.em, self.b, self.shape, self.lanes
-        for i, row in enumerate(factors):
-            for j, factor in enumerate(row):
-                name = self.as_kind(cast(Value, factor))
-                at = self.factors.at(self.own_row + i, self.across_place + ACROSS * j)
-                b.effect(
-                    f"memref.store {name}, {self.factors.buffer}[{at}] : {self.factors.memref}"
-                )
+    def outer(
+        self, factors: Sequence[Sequence[Value]], right: SharedTile, sums: Sequence[str], width: int
+    ) -> list[str]:
+        em, b, thread, lanes = self.em, self.b, self.thread, self.lanes
+        b.warp_barrier()  # the factors of the product before have been read
+        for row, held in zip(self.own_rows, factors, strict=True):
+            for column, factor in zip(self.own_columns, held, strict=True):
+                at = f"{self.factors.buffer}[{self.factors.at(row, column)}]"
+                b.effect(f"memref.store {thread.as_kind(factor)}, {at} : {self.factors.memref}")
         b.warp_barrier()
-        each = len(sums) // ROWS
-        carried = [(name, self.scalar) for name in sums]
-        with b.loop(b.index(0), b.index(shape.keys), b.index(lanes), carried) as loop:
-            key = em.variable(loop.iv, shape.keys)
-            left = [self._vector(self.factors, self.own_row + i, key) for i in range(ROWS)]
+        each, length = len(sums) // ROWS, self._run_length(width)
+        carried = [(name, thread.scalar) for name in sums]
+        bounds = b.index(0), b.index(self.columns), b.index(lanes)
+        with b.loop(*bounds, carried, unroll=1) as loop:
+            place = em.variable(loop.iv, self.columns)
+            left = [self._run(self.factors, row, place, lanes) for row in self.own_rows]
             current = loop.carried
             for k in range(lanes):
-                right = [
+                names = [
                     name
-                    for run in range(self._runs)
-                    for name in self._run(self.values, key + k, self._column(run), self._run_length)
+                    for first in self._runs(width)
+                    for name in self._run(right, place + k, first, length)
                 ]
                 current = [
-                    self.fma(left[i][k], right[c], current[i * each + c])
+                    thread.fma(left[i][k], names[c], current[i * each + c])
                     for i in range(ROWS)
                     for c in range(each)
                 ]
             loop.yielded = current
         return loop.results
-
-    def deliver(self, states: Sequence[RowState], sums: Sequence[str]) -> None:
-        each = len(sums) // ROWS
-        for i, (where, state) in enumerate(zip(self.places, states, strict=True)):
-            scaled = self.finish(where, state)
-            columns = [
-                self._column(c // self._run_length) + c % self._run_length for c in range(each)
-            ]
-            names = [scaled(name) for name in sums[i * each : (i + 1) * each]]
-            self.store_inside(where, self.inside[i], columns, names)

@@ -201,6 +201,30 @@ class AttentionThread:
             found.append(logit)
         return found
 
+    def weigh(
+        self, logits: Sequence[str], state: RowState, distances: Sequence[int] = ()
+    ) -> tuple[list[Value], str, RowState]:
+        """Takes the logits of keys into a row's state; see `absorb`.
+
+        Returns:
+            The keys' weights, of their own type, what sums so far are to be multiplied by, and the
+            new state.
+        """
+        highest = logits[0]
+        for logit in logits[1:]:
+            highest = self.binary("maximumf", highest, logit)
+        peak = self.binary("maximumf", state.peak, self.across(highest, "maximumf", distances))
+        anchor = self.anchor(peak)
+        shrink = self.exponential(self.binary("subf", state.peak, anchor))
+        total = self.binary("mulf", state.total, shrink)
+        weights: list[Value] = []
+        for logit in logits:
+            exponential = self.exponential(self.binary("subf", logit, anchor))
+            value = Value(self.kind, (exponential,))
+            weights.append(elementwise.convert(self.b, value, self.parts.weights.type))
+            total = self.binary("addf", total, self.as_kind(weights[-1]))
+        return weights, shrink, RowState(peak, total)
+
     def absorb(
         self, where: Where, keys: Sequence[Affine], logits: Sequence[str], state: RowState,
         distances: Sequence[int] = (),
@@ -215,34 +239,23 @@ class AttentionThread:
             values so far are to be multiplied by, and the new state. Its sum is that of this lane's
             keys alone.
         """
-        parts, em, b = self.parts, self.em, self.b
-        highest = logits[0]
-        for logit in logits[1:]:
-            highest = self.binary("maximumf", highest, logit)
-        peak = self.binary("maximumf", state.peak, self.across(highest, "maximumf", distances))
-        anchor = self.anchor(peak)
-        shrink = self.exponential(self.binary("subf", state.peak, anchor))
-        total = self.binary("mulf", state.total, shrink)
+        parts, em = self.parts, self.em
+        weights, shrink, state = self.weigh(logits, state, distances)
+        if parts.probabilities is parts.weights:
+            return weights, shrink, state
         factors: list[Value] = []
-        for key, logit in zip(keys, logits, strict=True):
-            exponential = self.exponential(self.binary("subf", logit, anchor))
-            weight = elementwise.convert(b, Value(self.kind, (exponential,)), parts.weights.type)
-            total = self.binary("addf", total, self.as_kind(weight))
+        for key, weight in zip(keys, weights, strict=True):
             em.provide(parts.weights, lambda _, weight=weight: weight)
             place = Position.of_offset(at(parts.probabilities_at, {**where, KEY: key}))
-            factors.append(
-                weight
-                if parts.probabilities is parts.weights
-                else em.element(parts.probabilities, place)
-            )
-        return factors, shrink, RowState(peak, total)
+            factors.append(em.element(parts.probabilities, place))
+        return factors, shrink, state
 
     # -- the end -----------------------------------------------------------------------------------
-    def finish(self, where: Where, state: RowState) -> Callable[[str], str]:
-        """From here on the sum of a row is known.
+    def conclude(self, where: Where, state: RowState) -> str:
+        """From here on the peak and the sum of a row are known.
 
         Returns:
-            What makes an element of the product of a sum of values.
+            What makes of numbers relative to the state's peak numbers relative to the shift.
         """
         parts, em, b = self.parts, self.em, self.b
         peak, sums = parts.peak.results[0], parts.total.results[0]
@@ -257,6 +270,16 @@ class AttentionThread:
         total = self.fma(state.total, scale, initial)
         rounded = elementwise.convert(b, Value(self.kind, (total,)), sums.type)
         em.provide(sums, lambda _: rounded)
+        return scale
+
+    def finish(self, where: Where, state: RowState) -> Callable[[str], str]:
+        """From here on the sum of a row is known.
+
+        Returns:
+            What makes an element of the product of a sum of values.
+        """
+        em = self.em
+        scale = self.conclude(where, state)
         normalizer = self.online.normalizer
         if normalizer is None:
             return lambda name: self.binary("mulf", name, scale)

@@ -1,22 +1,27 @@
-"""Attention on tensor cores: query, keys, factors and values of f16, or all of bf16.
+"""Products of an attention's tiles on tensor cores: operands and factors of f16, or all of bf16.
 
-A warp has 16 rows. Its rows of the query stay in registers as fragments; the fragments of the
-scores become those of the factors where they are, since an accumulator of 16 x 8 has its elements
-in the lanes in which half of a left operand of 16 x 16 needs them (Dao, "FlashAttention-2", 2023).
+A warp has 16 rows. Its rows of a left operand may stay in registers as fragments; the fragments of
+the scores become those of the factors where they are, since an accumulator of 16 x 8 has its
+elements in the lanes in which half of a left operand of 16 x 16 needs them (Dao,
+"FlashAttention-2", 2023).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
-from hlo.passes.hlo_to_gpu.attention_rows import RowState, Where
-from hlo.passes.hlo_to_gpu.attention_tiles import AttentionShape, AttentionTiles, rounded_up
+from hlo.passes.hlo_to_gpu.attention_products import (
+    AttentionShape,
+    Left,
+    TileProducts,
+    rounded_up,
+)
+from hlo.passes.hlo_to_gpu.attention_rows import AttentionThread
 from hlo.passes.hlo_to_gpu.shared_tile import SharedTile
 from hlo.passes.hlo_to_gpu.tensor_cores import MULTIPLIERS, load_matrices, multiply_fragments
 from hlo.passes.hlo_to_gpu.thread_builder import WARP
 from hlo.passes.hlo_to_loops.affine import Affine
-from hlo.passes.hlo_to_loops.attention_parts import DEPTH, AttentionParts
+from hlo.passes.hlo_to_loops.attention_parts import AttentionParts
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.element_types import ElementType
 
@@ -43,38 +48,41 @@ def tensor_core_shape(parts: AttentionParts, rows: int) -> AttentionShape | None
     return AttentionShape(ROWS * warps, keys, WARP * warps, depth, width)
 
 
-class AttentionTensorCores(AttentionTiles):
+class TensorCoreProducts(TileProducts):
     """See the module."""
 
-    resident_threads = 256
+    distances = (2, 1)
 
-    def stored_type(self) -> ElementType:
-        return self.parts.key.tensor.type
+    def __init__(
+        self, thread: AttentionThread, stored: ElementType, rows: int, columns: int,
+        *, keeps: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__(thread, rows, columns)
+        self.stored, self.keeps = stored, keeps
+        self.how = MULTIPLIERS[stored.name]
 
-    def values_room(self) -> int:
-        return SharedTile.elements(self.stored, self.shape.rows, self.shape.depth)
-
-    def begin(self, first: Affine) -> list[Where]:
-        em, b, shape, parts = self.em, self.b, self.shape, self.parts
+    def begin(self) -> None:
+        em, b = self.em, self.b
         thread = em.variable(b.as_index(b.thread()), b.block)
         warp, self.lane = em.divmod(thread, WARP)
-        self.group_row, self.pair = em.divmod(self.lane, 4)
-        place = self.values.buffer, self.values.memref
-        query = SharedTile(self, self.stored, shape.rows, shape.depth, place)
-        query.fetch(parts.query, DEPTH, parts.depth, lambda row: self.query_place(first, row))
-        b.wait_for_copies()
-        b.barrier()
-        self.query = [
-            self._matrix(query, warp * ROWS, depth, "left") for depth in range(0, shape.depth, STEP)
-        ]
-        own = warp * ROWS + self.group_row
-        found = [self.query_place(first, own + 8 * half) for half in range(2)]
-        self.inside = [exists for _, exists in found]
-        return [where for where, _ in found]
+        group, self.pair = em.divmod(self.lane, 4)
+        self.first = warp * ROWS
+        self.own_rows = [self.first + group + 8 * half for half in range(2)]
+        self.own_columns = self._columns(self.columns)
 
-    @property
-    def distances(self) -> tuple[int, ...]:
-        return (2, 1)
+    def _columns(self, width: int) -> list[Affine]:
+        return [self.pair * 2 + (8 * j + k) for j in range(width // 8) for k in range(2)]
+
+    def left(self, tile: SharedTile, first: int = 0) -> Left:
+        if not self.keeps:
+            return Left(tile)
+        return Left(
+            tile,
+            tuple(
+                tuple(self._matrix(tile, self.first, step, "left"))
+                for step in range(first, tile.columns, STEP)
+            ),
+        )
 
     def _matrix(
         self, tile: SharedTile, row: Affine | int, column: Affine | int, use: str
@@ -94,65 +102,60 @@ class AttentionTensorCores(AttentionTiles):
             self.b, tile.buffer, tile.memref, at, self.stored.memory, transposed=use == "down"
         )
 
-    # -- scores ------------------------------------------------------------------------------------
-    def scores(self, tile: Affine) -> list[tuple[list[Affine], list[str | None], list[str]]]:
-        how, count = MULTIPLIERS[self.stored.name], self.shape.keys // 8
-        sums = [[self.number(0.0)] * 4 for _ in range(count)]
-        for step, query in enumerate(self.query):
+    # -- rows by rows ------------------------------------------------------------------------------
+    def inner(self, left: Left, right: SharedTile, depth: int) -> list[list[str]]:
+        count = self.columns // 8
+        sums = [[self.thread.number(0.0)] * 4 for _ in range(count)]
+        for step in range(depth // STEP):
+            kept = left.fragments
+            rows = kept[step] if kept else self._matrix(left.tile, self.first, STEP * step, "left")
             for j in range(0, count, 2):
-                words = self._matrix(self.keys, 8 * j, STEP * step, "right")
+                words = self._matrix(right, 8 * j, STEP * step, "right")
                 for i in range(2):
-                    right = words[2 * i : 2 * i + 2]
-                    sums[j + i] = multiply_fragments(self.b, how, query, right, sums[j + i])
-        keys = [self.key(tile, self.pair * 2 + (8 * j + k)) for j in range(count) for k in range(2)]
-        places, exist = [key for key, _ in keys], [exists for _, exists in keys]
+                    held = sums[j + i]
+                    sums[j + i] = multiply_fragments(
+                        self.b, self.how, rows, words[2 * i : 2 * i + 2], held
+                    )
+        return [[part[2 * half + k] for part in sums for k in range(2)] for half in range(2)]
+
+    # -- factors by rows ---------------------------------------------------------------------------
+    def sums(self, width: int) -> int:
+        return width // 8 * 4
+
+    def result(self, sums: Sequence[str], width: int) -> list[list[tuple[Affine, str]]]:
+        columns = self._columns(width)
         return [
-            (places, exist, [part[2 * half + k] for part in sums for k in range(2)])
+            [(column, sums[4 * (i // 2) + 2 * half + i % 2]) for i, column in enumerate(columns)]
             for half in range(2)
         ]
 
-    # -- values ------------------------------------------------------------------------------------
-    @property
-    def sums(self) -> int:
-        return self.shape.width // 8 * 4
-
     def shrink(self, sums: Sequence[str], by: Sequence[str]) -> list[str]:
-        return [self.binary("mulf", name, by[i % 4 // 2]) for i, name in enumerate(sums)]
+        return [self.thread.binary("mulf", name, by[i % 4 // 2]) for i, name in enumerate(sums)]
 
-    def multiply(self, factors: Sequence[Sequence[object]], sums: Sequence[str]) -> list[str]:
-        how, current = MULTIPLIERS[self.stored.name], list(sums)
-        for step in range(0, self.shape.keys, STEP):
-            # Of either row the factors of two keys, then those of the keys 8 further on.
+    def outer(
+        self, factors: Sequence[Sequence[Value]], right: SharedTile, sums: Sequence[str], width: int
+    ) -> list[str]:
+        current = list(sums)
+        for step in range(0, self.columns, STEP):
+            # Of either row the factors of two columns, then those of the columns 8 further on.
             left = [
                 self._packed(factors[half][step // 4 + 2 * part :][:2])
                 for part in range(2)
                 for half in range(2)
             ]
-            for column in range(0, self.shape.width, STEP):
-                words = self._matrix(self.values, step, column, "down")
+            for column in range(0, width, STEP):
+                words = self._matrix(right, step, column, "down")
                 for i in range(2):
                     at = slice((column // 8 + i) * 4, (column // 8 + i) * 4 + 4)
-                    right = words[2 * i : 2 * i + 2]
-                    current[at] = multiply_fragments(self.b, how, left, right, current[at])
+                    current[at] = multiply_fragments(
+                        self.b, self.how, left, words[2 * i : 2 * i + 2], current[at]
+                    )
         return current
 
-    def _packed(self, values: Sequence[object]) -> str:
+    def _packed(self, values: Sequence[Value]) -> str:
         """Two factors as an i32."""
         b, kind = self.b, self.stored.name
-        names = ", ".join(cast(Value, value).name for value in values)
+        names = ", ".join(value.name for value in values)
         wide = b.op(f"vector.from_elements {names} : vector<2xf32>")
         narrow = b.op(f"arith.truncf {wide} : vector<2xf32> to vector<2x{kind}>")
         return b.op(f"llvm.bitcast {narrow} : vector<2x{kind}> to i32")
-
-    def deliver(self, states: Sequence[RowState], sums: Sequence[str]) -> None:
-        for half, (where, state) in enumerate(zip(self.places, states, strict=True)):
-            scaled = self.finish(where, state)
-            columns = [
-                self.pair * 2 + (8 * j + k) for j in range(self.shape.width // 8) for k in range(2)
-            ]
-            names = [
-                scaled(sums[4 * j + 2 * half + k])
-                for j in range(self.shape.width // 8)
-                for k in range(2)
-            ]
-            self.store_inside(where, self.inside[half], columns, names)

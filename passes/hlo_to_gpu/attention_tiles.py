@@ -9,11 +9,13 @@ which a kernel ahead finds out.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 
+from hlo.passes.hlo_to_gpu.attention_multiply_adds import MultiplyAddProducts
+from hlo.passes.hlo_to_gpu.attention_products import AttentionShape, TileProducts
 from hlo.passes.hlo_to_gpu.attention_rows import I32, AttentionThread, RowSpace, RowState, Where
+from hlo.passes.hlo_to_gpu.attention_tensor_cores import TensorCoreProducts
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, Stage, gpu_kernel, stage
 from hlo.passes.hlo_to_gpu.shared_tile import SharedTile
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine
@@ -25,7 +27,7 @@ from hlo.passes.hlo_to_loops.attention_parts import (
     AttentionParts,
     row_name,
 )
-from hlo.passes.hlo_to_loops.element_types import ElementType
+from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.emitter import Buffer
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.online_softmax import OnlineSoftmax
@@ -33,90 +35,49 @@ from hlo.passes.hlo_to_loops.online_softmax import OnlineSoftmax
 SCAN_THREADS = 256
 
 
-@dataclass(frozen=True)
-class AttentionShape:
-    """Rows and keys of a block's tile, its threads, and its columns, whole numbers of pieces.
-
-    Attributes:
-        depth, width: those of the attention, rounded up to what a kernel works with.
-    """
-
-    rows: int
-    keys: int
-    threads: int
-    depth: int
-    width: int
-
-
-def rounded_up(size: int, step: int) -> int:
-    return -(-size // step) * step
-
-
-class AttentionTiles(AttentionThread, ABC):
-    """A kernel by tiles: what a warp does with a tile is for classes that derive from it.
-
-    Attributes:
-        resident_threads: of a multiprocessor, that registers leave room for.
-    """
-
-    resident_threads = 512
+class AttentionTiles(AttentionThread):
+    """The kernel by tiles; `products` says what a warp does with a tile."""
 
     def __init__(
-        self, region: Region, parts: AttentionParts, online: OnlineSoftmax, shape: AttentionShape
-    ) -> None:
+        self, region: Region, parts: AttentionParts, online: OnlineSoftmax, shape: AttentionShape,
+        *, tensor_cores: bool,
+    ) -> None:  # fmt: skip
         super().__init__(region, parts, online, shape.threads)
         self.region, self.shape = region, shape
         self.tiles = -(-parts.keys // shape.keys)
         self.blocks = -(-self.space.rows // shape.rows)
-        self.stored = self.stored_type()
-        self.keys = SharedTile(self, self.stored, shape.keys, shape.depth)
-        # Rows of the query may pass through the place of the values.
-        size = max(
-            SharedTile.elements(self.stored, shape.keys, shape.width),
-            self.values_room(),
+        # Registers leave room for that many threads on a multiprocessor.
+        self.resident_threads = 256 if tensor_cores else 512
+        self.products: TileProducts = (
+            TensorCoreProducts(self, parts.key.tensor.type, shape.rows, shape.keys)
+            if tensor_cores
+            else MultiplyAddProducts(self, shape.rows, shape.keys)
         )
-        self.values = SharedTile(
-            self, self.stored, shape.keys, shape.width, self.b.shared(size, self.stored.memory)
+        stored = self.products.stored
+        self.keys = SharedTile(self, stored, shape.keys, shape.depth)
+        size = SharedTile.elements(stored, shape.keys, shape.width)
+        if self.products.keeps:
+            size = max(size, SharedTile.elements(stored, shape.rows, shape.depth))
+        room = self.b.shared(size, stored.memory)
+        self.values = SharedTile(self, stored, shape.keys, shape.width, room)
+        # Rows of the query that stay in registers pass through the place of the values.
+        place = room if self.products.keeps else None
+        self.query_tile = SharedTile(self, stored, shape.rows, shape.depth, place)
+
+    def _begin(self) -> None:
+        """Brings the query's rows; finds where the rows of this thread are."""
+        b, parts, products = self.b, self.parts, self.products
+        products.begin()
+        self.query_tile.fetch(
+            parts.query, DEPTH, parts.depth, lambda row: self.query_place(self.first, row)
         )
-
-    # -- what a warp does --------------------------------------------------------------------------
-    @abstractmethod
-    def stored_type(self) -> ElementType:
-        """The element type of tiles."""
-
-    def values_room(self) -> int:
-        """Elements that the place of the values must have besides."""
-        return 0
-
-    @abstractmethod
-    def begin(self, first: Affine) -> list[Where]:
-        """Brings the query for rows from `first` on; gives where the rows of this thread are."""
-
-    @property
-    @abstractmethod
-    def sums(self) -> int:
-        """How many sums of values a thread has."""
-
-    @abstractmethod
-    def scores(self, tile: Affine) -> list[tuple[list[Affine], list[str | None], list[str]]]:
-        """For each row of this thread the keys it has, whether they exist, and their scores."""
-
-    @property
-    @abstractmethod
-    def distances(self) -> tuple[int, ...]:
-        """Xor distances of the lanes that have other keys of the same rows."""
-
-    @abstractmethod
-    def multiply(self, factors: Sequence[Sequence[object]], sums: Sequence[str]) -> list[str]:
-        """The sums with the tile's values times factors added; factors by row, then by key."""
-
-    @abstractmethod
-    def shrink(self, sums: Sequence[str], by: Sequence[str]) -> list[str]:
-        """The sums of each row times a factor."""
-
-    @abstractmethod
-    def deliver(self, states: Sequence[RowState], sums: Sequence[str]) -> None:
-        """Stores the results of this thread."""
+        if products.keeps:
+            b.wait_for_copies()
+            b.barrier()
+        self.query = products.left(self.query_tile)
+        found = [self.query_place(self.first, row) for row in products.own_rows]
+        self.places = [where for where, _ in found]
+        self.inside = [exists for _, exists in found]
 
     # -- the kernel --------------------------------------------------------------------------------
     def kernel(self) -> GpuKernel:
@@ -145,15 +106,17 @@ class AttentionTiles(AttentionThread, ABC):
         self.group_index = group
         self.enter(group)
         self.first = row_block * self.shape.rows
-        self.places = self.begin(self.first)
+        self._begin()
         states = [self.start()] * len(self.places)
         carried = [n for s in states for n in (s.peak, s.total)]
-        carried += [self.number(0.0)] * self.sums
+        carried += [self.number(0.0)] * self.products.sums(self.shape.width)
         results = self._rounds(carried)
         states, sums = self._unpacked(results)
-        self.deliver(
-            [RowState(s.peak, self.across(s.total, "addf", self.distances)) for s in states], sums
-        )
+        found = self.products.result(sums, self.shape.width)
+        for where, inside, state, row in zip(self.places, self.inside, states, found, strict=True):
+            total = self.across(state.total, "addf", self.products.distances)
+            scaled = self.finish(where, RowState(state.peak, total))
+            self.store_inside(where, inside, [(column, scaled(name)) for column, name in row])
 
     def _unpacked(self, names: Sequence[str]) -> tuple[list[RowState], list[str]]:
         count = len(self.places)
@@ -185,23 +148,25 @@ class AttentionTiles(AttentionThread, ABC):
             b.wait_for_copies()
             b.barrier()  # the keys are there, and the values of the tile before are done with
             self._fetch_values(tile)
-            scored = self.scores(tile)
+            scored = self.products.inner(self.query, self.keys, self.shape.depth)
             b.wait_for_copies()
             b.barrier()  # the values are there, and the keys are done with
             following = b.op(f"arith.addi {loop.iv}, {b.index(1)} : index")
             with b.when(b.op(f"arith.cmpi ult, {following}, {high} : index")):
                 self._fetch_keys(em.variable(following, self.tiles))
-            factors: list[Sequence[object]] = []
+            factors: list[list[Value]] = []
             shrinks: list[str] = []
-            for i, (keys, exist, scores) in enumerate(scored):
-                where = self.places[i]
+            found = [self.key(tile, column) for column in self.products.own_columns]
+            keys, exist = [key for key, _ in found], [exists for _, exists in found]
+            for i, (where, scores) in enumerate(zip(self.places, scored, strict=True)):
                 logits = self.logits(where, keys, exist, scores)
-                found, shrink, states[i] = self.absorb(
-                    where, keys, logits, states[i], self.distances
+                weights, shrink, states[i] = self.absorb(
+                    where, keys, logits, states[i], self.products.distances
                 )
-                factors.append(found)
+                factors.append(weights)
                 shrinks.append(shrink)
-            sums = self.multiply(factors, self.shrink(sums, shrinks))
+            sums = self.products.shrink(sums, shrinks)
+            sums = self.products.outer(factors, self.values, sums, self.shape.width)
             loop.yielded = [n for s in states for n in (s.peak, s.total)] + sums
         return loop.results
 
@@ -231,20 +196,13 @@ class AttentionTiles(AttentionThread, ABC):
 
     # -- results -----------------------------------------------------------------------------------
     def store_inside(
-        self, where: Where, inside: str | None, columns: Sequence[Affine], names: Sequence[str]
+        self, where: Where, inside: str | None, row: Sequence[tuple[Affine, str]]
     ) -> None:
         """Stores those of a row's columns that there are, if there is the row."""
         b = self.b
-        for column, name in zip(columns, names, strict=True):
+        for column, name in row:
             place, exists = self.em.clamped(column, self.parts.width)
-            held = inside
-            if exists is not None:
-                held = exists if inside is None else b.op(f"arith.andi {inside}, {exists} : i1")
-            if held is None:
-                self.store(where, place, name)
-                continue
-            with b.when(held):
-                self.store(where, place, name)
+            b.perhaps(b.both(inside, exists), partial(self.store, where, place, name))
 
     # -- causal masks ------------------------------------------------------------------------------
     def _may_skip(self) -> bool:

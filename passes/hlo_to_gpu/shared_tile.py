@@ -78,15 +78,13 @@ class SharedTile:
         def copy(row: Affine, piece: Affine) -> None:
             where, exists = place(row)
             inner, inside = em.clamped(piece, pieces)
-            if inside is not None and exists is not None:
-                inside = b.op(f"arith.andi {exists}, {inside} : i1")
             source = em.index(at(operand.offset, {**where, name: inner * self.lanes}))
             b.copy_async(
                 b.shared_pointer(
                     self.buffer, self.memref, self.at(row, piece * self.lanes), self.kind.memory
                 ),
                 b.global_pointer(buffer.name, buffer.memref, source, buffer.type.memory),
-                inside or exists,
+                b.both(exists, inside),
             )
 
         self._divided(self.columns // self.lanes, copy)

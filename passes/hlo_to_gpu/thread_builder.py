@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hlo.passes.hlo_to_loops.builder import Builder
 
@@ -93,6 +93,20 @@ class ThreadBuilder(Builder):
             "index"
         )
         return self.op(f"arith.addi {start}, {self.as_index(thread)} overflow<nsw, nuw> : index")
+
+    def both(self, first: str | None, second: str | None) -> str | None:
+        """Whether two i1 hold; None is one that always does."""
+        if first is None or second is None:
+            return first or second
+        return self.op(f"arith.andi {first}, {second} : i1")
+
+    def perhaps(self, condition: str | None, body: Callable[[], None]) -> None:
+        """The body where an i1 holds; None is one that always does."""
+        if condition is None:
+            body()
+            return
+        with self.when(condition):
+            body()
 
     # -- shared memory -----------------------------------------------------------------------------
     def shared(self, elements: int, scalar: str) -> tuple[str, str]:

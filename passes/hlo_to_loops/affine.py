@@ -49,6 +49,11 @@ class Affine:
                 return coefficient
         return 0
 
+    @property
+    def variables(self) -> frozenset[str]:
+        """The variables that it depends on."""
+        return frozenset(name for name, _ in self.terms)
+
     def renamed(self, old: str, new: str) -> Affine:
         """The same expression of another variable."""
         terms = tuple((new if name == old else name, c) for name, c in self.terms)

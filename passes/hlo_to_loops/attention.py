@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from hlo.passes.hlo_to_loops.attention_gradient_kernel import emit_attention_gradient
+from hlo.passes.hlo_to_loops.attention_gradient_kernel import (
+    check_attention_gradient,
+    emit_attention_gradient,
+)
 from hlo.passes.hlo_to_loops.attention_gradient_parts import gradient_parts
 from hlo.passes.hlo_to_loops.attention_kernel import emit_attention_columns, takes_columns
 from hlo.passes.hlo_to_loops.attention_parts import NotAttentionError, attention_parts
@@ -16,7 +19,9 @@ def emit_attention(region: Region) -> Kernel | None:
     dots = sum(n.name == "dot_general" for n in region.nodes)
     try:
         if dots == 5 and len(region.results) == 3:
-            return emit_attention_gradient(region, gradient_parts(region.nodes))
+            gradients = gradient_parts(region.nodes)
+            check_attention_gradient(gradients)
+            return emit_attention_gradient(region, gradients)
         if dots != 2 or len(region.results) != 1:
             return None
         parts = attention_parts(region.nodes, region.results[0])

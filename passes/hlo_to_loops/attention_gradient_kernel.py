@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
-from hlo.passes.hlo_to_loops.attention_emission import at
+from hlo.passes.hlo_to_loops.attention_emission import at, lanes_of
 from hlo.passes.hlo_to_loops.attention_gradient_parts import GradientParts
 from hlo.passes.hlo_to_loops.attention_kernel import TILE, Columns, even
 from hlo.passes.hlo_to_loops.attention_parts import (
@@ -23,6 +23,7 @@ from hlo.passes.hlo_to_loops.attention_parts import (
     WIDTH,
     Contraction,
     Operand,
+    require,
     row_name,
 )
 from hlo.passes.hlo_to_loops.builder import Value
@@ -32,6 +33,28 @@ from hlo.passes.hlo_to_loops.lane_transpose import transposed_lanes
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 
 SUM_VECTORS = 2  # columns of a register tile of sums over rows, in vectors
+
+
+def check_attention_gradient(gradients: GradientParts) -> None:
+    """Checks that a backward pass has sizes and an order of dimensions that the kernel takes.
+
+    Raises:
+        NotAttentionError: it has others.
+    """
+    parts = gradients.softmax
+    require(parts.block >= 0, "no rows share keys and values")
+    row = row_name(parts.block)
+    require(gradients.key.summed == frozenset({row}), "a dot sums over other rows")
+    lanes = lanes_of(parts)
+    sizes = (parts.depth, parts.width, parts.keys)
+    require(all(n % lanes == 0 for n in sizes), "a size is no multiple of the lanes")
+    require(parts.rows[parts.block] % (2 * lanes) == 0, "rows are no multiple of a block")
+    for dot, name in ((gradients.key, DEPTH), (gradients.value, WIDTH)):
+        require(dot.other.offset.coefficient(name) == 1, "an operand's rows are not contiguous")
+        strides = [dot.result_at.coefficient(n) for n in (name, KEY)]
+        require(1 in strides, "a gradient is not contiguous")
+    strides = [gradients.query.result_at.coefficient(n) for n in (DEPTH, row)]
+    require(1 in strides, "a gradient is not contiguous")
 
 
 def emit_attention_gradient(region: Region, parts: GradientParts) -> Kernel:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hlo.passes.hlo_to_loops.affine import ZERO, Affine
+from hlo.passes.hlo_to_loops.affine import Affine, Position
 from hlo.passes.hlo_to_loops.attention_parts import (
     DEPTH,
     KEY,
@@ -21,7 +21,6 @@ from hlo.passes.hlo_to_loops.attention_parts import (
     Operand,
     Reading,
     require,
-    row_name,
 )
 from hlo.passes.hlo_to_loops.folds import monoid_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
@@ -37,7 +36,7 @@ class GradientParts:
         gradient: G; offsets in rows and WIDTH.
         slope: dP.
         summand: what the second sum of a row is of, and its offset in rows and KEY.
-        sum: that sum.
+        sum: that sum, and its offset in rows.
         score_gradient: dS, and its offset in rows and KEY.
         query, key, value: the dots; `other` is what they multiply, `result_at` in rows, KEY and
             DEPTH or WIDTH.
@@ -50,6 +49,7 @@ class GradientParts:
     summand: Tensor
     summand_at: Affine
     sum: Node
+    sum_at: Affine
     score_gradient: Tensor
     score_gradient_at: Affine
     query: Contraction
@@ -100,7 +100,7 @@ class _GradientReading(Reading):
         self, first: Node, slope: Tensor, maximum: Node, total: Node, second: Node,
         dots: Sequence[Node], after: set[Tensor],
     ) -> GradientParts:  # fmt: skip
-        scores, logits, weights = first.results[0], maximum.operands[0], total.operands[0]
+        scores, logits = first.results[0], maximum.operands[0]
         query, key, depth = self.first_dot(first)
         query, key = self.in_memory(query), self.in_memory(key)
         assert slope.producer is not None
@@ -115,17 +115,18 @@ class _GradientReading(Reading):
             side = [i for i, o in enumerate(dot.operands) if o in self.at]
             require(len(side) == 1, "a dot reads other than one tensor of scores")
             tensor = dot.operands[side[0]]
-            over_keys = self.contraction(dot, side[0], DEPTH).summed == Affine.variable(KEY)
+            over_keys = self.contraction(dot, side[0], DEPTH).summed == frozenset({KEY})
             what = "value" if tensor not in after else "query" if over_keys else "key"
             require(what not in contractions, "two dots have one purpose")
             found = self.contraction(dot, side[0], WIDTH if what == "value" else DEPTH)
             *_, (stored[what], offset) = self.moved_on(dot.results[0], found.result_at).items()
-            contractions[what] = replace(found, result_at=offset)
+            contractions[what] = replace(found, other=self.in_memory(found.other), result_at=offset)
             bases[what] = moved_from(tensor, self.held)
         require(len(contractions) == 3, "a gradient is missing")
         require(bases["query"] is bases["key"], "query and key have other gradients of scores")
         probabilities, dscores = bases["value"], bases["query"]
         peak, sums = maximum.results[0], total.results[0]
+        weights = self.unconverted(total.operands[0], {peak, sums}, probabilities)
         kept = {weights, peak, sums}
         for made, known in (
             (logits, {scores}), (weights, {logits, peak}), (probabilities, kept),
@@ -137,36 +138,34 @@ class _GradientReading(Reading):
         query_dot = contractions["query"]
         softmax = AttentionParts(
             tuple(logits.shape[:-1]), logits.shape[-1], depth, width, query, key, value, scores,
-            logits, maximum, weights, self.at[weights], total, ZERO, None, probabilities,
-            self.at[probabilities], results[0], results[0], query_dot.result_at, None,
+            logits, maximum, weights, self.at[weights], total, self._of_row(total), None,
+            probabilities, self.at[probabilities], results[0], results[0], query_dot.result_at,
+            None,
         )  # fmt: skip
         self._check(softmax, contractions)
         return GradientParts(
             softmax, gradient, slope, second.operands[0], self.at[second.operands[0]], second,
-            dscores, self.at[dscores], query_dot, contractions["key"], contractions["value"],
-            results,
+            self._of_row(second), dscores, self.at[dscores], query_dot, contractions["key"],
+            contractions["value"], results,
         )  # fmt: skip
 
     def _check(self, softmax: AttentionParts, dots: dict[str, Contraction]) -> None:
-        """What the kernel needs of sizes and of the order of dimensions."""
-        block = softmax.block
-        require(block >= 0, "no rows share keys and values")
-        row = row_name(block)
-        for what in ("key", "value"):
-            require(dots[what].summed == Affine.variable(row), "a dot sums over other rows")
+        """What every kernel needs."""
+        rows = dots["key"].summed
+        require(bool(rows) and rows == dots["value"].summed, "its dots sum over other rows")
+        moving = {*softmax.key.offset.variables, *softmax.value.offset.variables}
+        require(moving.isdisjoint(rows), "no rows share keys and values")
         extents = [dots[what].extent for what in ("query", "key", "value")]
         require(extents == [softmax.depth, softmax.depth, softmax.width], "a gradient is smaller")
-        lanes = 8 if softmax.scores.type.name == "f64" else 16
-        sizes = (softmax.depth, softmax.width, softmax.keys)
-        require(all(n % lanes == 0 for n in sizes), "a size is no multiple of the lanes")
-        require(softmax.rows[block] % (2 * lanes) == 0, "rows are no multiple of a block")
-        for what, name in (("key", DEPTH), ("value", WIDTH)):
-            dot = dots[what]
-            require(dot.other.offset.coefficient(name) == 1, "an operand's rows are not contiguous")
-            strides = [dot.result_at.coefficient(n) for n in (name, KEY)]
-            require(1 in strides, "a gradient is not contiguous")
-        strides = [dots["query"].result_at.coefficient(n) for n in (DEPTH, row)]
-        require(1 in strides, "a gradient is not contiguous")
+
+    def _of_row(self, fold: Node) -> Affine:
+        """The offset of a row's result of a reduction, given where its operand's elements are."""
+        operand = fold.operands[0]
+        dims = self.dims(self.at[operand], operand.shape)
+        require(dims is not None, "a sum's indices are not affine")
+        assert dims is not None
+        require(dims[-1].variables <= {KEY}, "a sum is not over the keys")
+        return Position.of_dims(dims[:-1]).linear(fold.results[0].shape)
 
 
 def moved_from(tensor: Tensor, held: set[Node]) -> Tensor:

@@ -43,12 +43,14 @@ class Operand:
 class Contraction:
     """A dot of scores or the like: the other operand, where results are, what it sums over.
 
-    `extent` is that of the other operand's free dimension.
+    Attributes:
+        summed: the variables of the dimensions that it sums over and that are not of one element.
+        extent: that of the other operand's free dimension.
     """
 
     other: Operand
     result_at: Affine
-    summed: Affine
+    summed: frozenset[str]
     extent: int
 
 
@@ -159,10 +161,10 @@ class Reading:
         side = [i for i, o in enumerate(second.operands) if o in depends]
         require(len(side) == 1, "its second dot does not read probabilities once")
         probabilities = second.operands[side[0]]
-        weights = self._unconverted(weights, {maximum.results[0], total.results[0]}, probabilities)
+        weights = self.unconverted(weights, {maximum.results[0], total.results[0]}, probabilities)
         for name, tensor in (("sum", weights), ("dot", probabilities)):
             require(tensor in self.at, f"its {name} reads something else than a score's element")
-        weights_dims = self._dims(self.at[weights], weights.shape)
+        weights_dims = self.dims(self.at[weights], weights.shape)
         require(
             weights_dims is not None and weights_dims[-1] == _variable(KEY, keys),
             "its sum is not over the keys",
@@ -217,7 +219,7 @@ class Reading:
                 found.update(node.results)
         return found
 
-    def _unconverted(self, summed: Tensor, folds: set[Tensor], probabilities: Tensor) -> Tensor:
+    def unconverted(self, summed: Tensor, folds: set[Tensor], probabilities: Tensor) -> Tensor:
         """The weights as the probabilities are made of them: ahead of a conversion for the sum."""
         tensor = summed
         while not self.made_of(probabilities, {tensor, *folds}):
@@ -269,7 +271,8 @@ class Reading:
         known = self.at.setdefault(tensor, offset)
         require(known == offset, "a score is read at two places")
 
-    def _dims(self, offset: Affine, shape: Sequence[int]) -> tuple[Affine, ...] | None:
+    def dims(self, offset: Affine, shape: Sequence[int]) -> tuple[Affine, ...] | None:
+        """The index in each dimension of an offset; None where one is not affine."""
         dims: list[Affine] = []
         for stride in suffix_products(shape):
             split = offset.divmod(stride, self.extents)
@@ -284,7 +287,7 @@ class Reading:
         if node.name != "transpose":
             return offset if node.name not in ("broadcast_in_dim", "reduce") else None
         result, operand = node.results[0], node.operands[0]
-        if (dims := self._dims(offset, result.shape)) is None:
+        if (dims := self.dims(offset, result.shape)) is None:
             return None
         source = [ZERO] * operand.rank
         for d, p in enumerate(node.attributes["permutation"]):
@@ -296,7 +299,7 @@ class Reading:
         if node.name != "transpose":
             return offset if node.name not in ("broadcast_in_dim", "reduce") else None
         operand = node.operands[0]
-        if (dims := self._dims(offset, operand.shape)) is None:
+        if (dims := self.dims(offset, operand.shape)) is None:
             return None
         moved = [dims[p] for p in node.attributes["permutation"]]
         return Position.of_dims(moved).linear(node.results[0].shape)
@@ -323,7 +326,7 @@ class Reading:
     def first_dot(self, dot: Node, name: str = DEPTH) -> tuple[Operand, Operand, int]:
         """(query, key, depth); `name` is the variable of what is summed."""
         scores = dot.results[0]
-        dims = self._dims(self.at[scores], scores.shape)
+        dims = self.dims(self.at[scores], scores.shape)
         require(dims is not None, "its scores' indices are not affine")
         assert dims is not None
         sides = _sides(dot, dims)
@@ -341,21 +344,20 @@ class Reading:
     def _second_dot(self, dot: Node, side: int) -> tuple[Operand, Affine, int]:
         """(value, offset of the result, width)."""
         contraction = self.contraction(dot, side, WIDTH)
-        key = _variable(KEY, self.extents[KEY])
-        require(contraction.summed == key, "its second dot does not sum over the keys")
+        keys = frozenset({KEY} if self.extents[KEY] > 1 else ())
+        require(contraction.summed == keys, "its second dot does not sum over the keys")
         return contraction.other, contraction.result_at, contraction.extent
 
     def contraction(self, dot: Node, side: int, name: str) -> Contraction:
         """A dot of a tensor with an element for each score, operand `side`, and one in memory."""
         weights = dot.operands[side]
-        dims = self._dims(self.at[weights], weights.shape)
+        dims = self.dims(self.at[weights], weights.shape)
         require(dims is not None, "its probabilities' indices are not affine")
         assert dims is not None
         numbers = dot.attributes["dot_dimension_numbers"]
         names = ("lhs", "rhs") if side == 0 else ("rhs", "lhs")
         ours, theirs = (_dims_of(numbers, name) for name in names)
-        wide = [d for d in ours[1] if weights.shape[d] != 1]
-        summed = dims[_only(wide or ours[1][:1])]
+        summed = [dims[d].variables for d in ours[1] if weights.shape[d] != 1]
         value = dot.operands[1 - side]
         free = [d for d in range(value.rank) if d not in theirs[0] and d not in theirs[1]]
         wide = [d for d in free if value.shape[d] != 1]
@@ -377,7 +379,7 @@ class Reading:
         return Contraction(
             Operand(value, Position.of_dims(at).linear(value.shape)),
             Position.of_dims(place).linear(product.shape),
-            summed,
+            frozenset[str]().union(*summed),
             extent,
         )
 
@@ -386,7 +388,7 @@ class Reading:
         tensor, offset = operand.tensor, operand.offset
         while (node := tensor.producer) is not None and node in self.held:
             if node.name == "slice":
-                dims = self._dims(offset, tensor.shape)
+                dims = self.dims(offset, tensor.shape)
                 require(dims is not None, "an operand's indices are not affine")
                 starts, strides = node.attributes["start_indices"], node.attributes["strides"]
                 moved = [d * n + a for d, a, n in zip(dims or (), starts, strides, strict=True)]
@@ -460,7 +462,7 @@ class Reading:
         fill = other.producer
         if fill is None or fill.name != "constant" or splat_of(fill) is None:
             return None
-        dims = self._dims(self.at[tensor], tensor.shape)
+        dims = self.dims(self.at[tensor], tensor.shape)
         if dims is None or condition.shape != tensor.shape:
             return None
         for d, size in enumerate(logits.shape[:-1]):

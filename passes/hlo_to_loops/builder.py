@@ -277,11 +277,15 @@ class Builder:
 
     @contextmanager
     def loop(
-        self, lower: str, upper: str, step: str, carried: Sequence[tuple[str, str]] = ()
-    ) -> Generator[Loop]:
+        self, lower: str, upper: str, step: str, carried: Sequence[tuple[str, str]] = (),
+        *, unroll: int = 0,
+    ) -> Generator[Loop]:  # fmt: skip
         """An `scf.for` over `index`; `carried` gives (initial SSA name, MLIR type) pairs.
 
         Set `loop.yielded` inside the `with`; read `loop.results` after it.
+
+        Args:
+            unroll: how often LLVM repeats the body in one round; 0 leaves that to it.
         """
         outer = self._defined[-1]
         before = set(outer)
@@ -306,7 +310,9 @@ class Builder:
             if carried:
                 assert len(loop.yielded) == len(carried), "a loop must yield every carried value"
                 self.effect(f"scf.yield {', '.join(loop.yielded)} : {types}")
-        self.effect("}")
+        how = f"count = {unroll} : i32" if unroll > 1 else "disable = true"
+        note = f" {{llvm.loop_annotation = #llvm.loop_annotation<unroll = <{how}>>}}"
+        self.effect(f"}}{note}" if unroll else "}")
 
     @contextmanager
     def when(self, condition: str) -> Generator[None]:

@@ -67,6 +67,18 @@ def online_softmax(nodes: Sequence[Node], parts: AttentionParts) -> OnlineSoftma
     Raises:
         NotAttentionError: if it has none.
     """
+    depends = _dependents(nodes, {parts.weights, parts.total.results[0], parts.peak.results[0]})
+    reading = Reading(nodes, parts.result)
+    reading.start(parts.logits)
+    return OnlineSoftmax(exponent_shift(parts), _normalizer(parts, reading, depends))
+
+
+def exponent_shift(parts: AttentionParts) -> Tensor:
+    """What the weights, as exponentials, have subtracted from the logits: one number of a row.
+
+    Raises:
+        NotAttentionError: the weights are something else.
+    """
     exponential = _same_place(parts.weights).producer
     require(
         exponential is not None and exponential.name == "exponential",
@@ -84,10 +96,7 @@ def online_softmax(nodes: Sequence[Node], parts: AttentionParts) -> OnlineSoftma
     require(
         spread_from(shift).size == parts.peak.results[0].size, "its shift is not one for each row"
     )
-    depends = _dependents(nodes, {parts.weights, parts.total.results[0], parts.peak.results[0]})
-    reading = Reading(nodes, parts.result)
-    reading.start(parts.logits)
-    return OnlineSoftmax(shift, _normalizer(parts, reading, depends))
+    return shift
 
 
 def _same_place(tensor: Tensor) -> Tensor:

@@ -9,8 +9,7 @@ from hlo import ir
 from hlo.ir.attributes import Layout
 from hlo.passes.base import Pass
 from hlo.passes.cost.kernel_cost import readers_in
-from hlo.passes.fusion.attention import find_attention
-from hlo.passes.fusion.attention_gradient import find_gradients
+from hlo.passes.fusion.attentions import find_attentions
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, reading, region_of
 from hlo.passes.layouts.choose import FunctionLayouts, LayoutDecision
 from hlo.passes.layouts.flow import CONTROL, Flow, blocks_in, returned_orders
@@ -52,7 +51,7 @@ class AssignLayouts(Pass):
         %0 = hlo.copy %t : (tensor<8x16x32x32xf32, ...>) -> tensor<8x16x32x32xf32>
 
     Attributes:
-        gpu: whether kernels are a GPU's: those of attention store results in one order.
+        gpu: whether kernels are a GPU's, which decides what attentions are kernels.
     """
 
     gpu: bool = False
@@ -76,9 +75,8 @@ class AssignLayouts(Pass):
 
     def _layouts_of(self, region: Region) -> FunctionLayouts:
         hidden, spread = set[Node](), set[Node]()
-        if not self.gpu:
-            for block in blocks_in(region):
-                _add_attention_ops(block, hidden, spread)
+        for block in blocks_in(region):
+            _add_attention_ops(block, self.gpu, hidden, spread)
         layouts = FunctionLayouts(Flow(region), hidden, spread)
         layouts.run()
         return layouts
@@ -88,14 +86,14 @@ def _may_gain(function: ir.Operation) -> bool:
     return any(op.name in _MOVERS for op in operations(function))
 
 
-def _add_attention_ops(region: Region, hidden: set[Node], stored: set[Node]) -> None:
+def _add_attention_ops(region: Region, gpu: bool, hidden: set[Node], stored: set[Node]) -> None:
     """Adds the ops whose results stay within kernels of attention, and the dots whose results
     those store.
     """
-    block = region.nodes, readers_in(region.nodes), set(region.results)
-    gradients = find_gradients(*block)
-    attentions, _ = find_attention(*block, gradients)
-    for found in (*gradients, *attentions):
+    attentions = find_attentions(
+        region.nodes, readers_in(region.nodes), set(region.results), gpu=gpu
+    )
+    for found in attentions.found:
         behind = {product.results[0] for product in found.products}
         for node in found.core:
             if not behind.isdisjoint(node.operands):

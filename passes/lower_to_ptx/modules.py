@@ -74,12 +74,14 @@ def lower_to_llvm(
             stage = stages.get(ir.attributes.string(op, "sym_name"))
             if stage is not None:
                 _make_kernel(op.operation, stage)
-    text = str(module)
-    body = text[text.index("{") + 1 : text.rindex("}")]
+    # The conversion to branches leaves it as a foreign attribute, which no translation reads.
+    text = str(module).replace("{llvm.loop_annotation =", "{loop_annotation =")
+    start = text.index("module")  # what attributes are called stands ahead of it
+    body = text[text.index("{", start) + 1 : text.rindex("}")]
     features = target.features_for(body)
     chip = f'#nvvm.target<O = 3, chip = "{target.chip}", features = "{features}">'
     return (
-        "module attributes {gpu.container_module} {\n"
+        f"{text[:start]}module attributes {{gpu.container_module}} {{\n"
         f"  gpu.module @{name} [{chip}] {{{body}}}\n}}\n"
     )
 
