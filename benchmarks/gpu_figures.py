@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import memory
+import warpgroup_figures
 from kernel_counts import DEFAULT_PROGRAMS, ROOT, own_figures, peer_figures
 
 import hlo
@@ -102,7 +103,7 @@ def main() -> int:
         rows.append(row_of(name, path, kernels[name].kernels, temporary))
         print(rows[-1], flush=True)
     if not args.names:
-        PAGE.write_text(_HEADING + "\n".join(rows) + "\n")
+        PAGE.write_text(_HEADING + "\n".join(rows) + "\n" + warpgroup_figures.section())
     return 0
 
 

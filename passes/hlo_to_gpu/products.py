@@ -16,7 +16,7 @@ from hlo.passes.hlo_to_gpu.matrix_tiles import (
 )
 from hlo.passes.hlo_to_gpu.operand_maps import MappedOperand, mapped_operand
 from hlo.passes.hlo_to_gpu.target import GpuTarget
-from hlo.passes.hlo_to_gpu.warpgroup_builder import DEPTH_BYTES, MULTIPLY_ROWS, WarpgroupMultiply
+from hlo.passes.hlo_to_gpu.warpgroup_builder import DEPTH_BYTES, WarpgroupMultiply
 from hlo.passes.hlo_to_gpu.warpgroup_shapes import (
     Problem,
     WarpgroupShape,
@@ -75,8 +75,6 @@ def _warpgroup_product(
     if named is None:
         return "warpgroups do not multiply its types"
     element, names, total = named
-    if min(space.rows, space.columns) < MULTIPLY_ROWS:
-        return f"it has fewer than {MULTIPLY_ROWS} rows or columns"
     mapped: list[MappedOperand] = []
     for left in (True, False):
         operand = mapped_operand(space, left, inputs, element)

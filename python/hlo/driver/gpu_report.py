@@ -6,7 +6,7 @@ f32 arithmetic outside of tensor cores, whichever takes longer (Williams et al.,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hlo.diagnostics import CompileError
 from hlo.driver.byte_text import byte_text
@@ -56,7 +56,7 @@ class LaunchEstimate:
     """One launch.
 
     Attributes:
-        resources: what the assembler says of its kernel.
+        resources: what the assembler says of its kernel, shared memory that the launch gives added.
         occupancy: resident threads of a multiprocessor, as a part of the most it can have.
         seconds: the least it can take.
         bound: what limits it, `memory` or `arithmetic`.
@@ -84,6 +84,7 @@ def estimates(program: GpuCompiled, gpu: Gpu) -> list[LaunchEstimate]:
         if not isinstance(step, Launch):
             continue
         taken = resources[step.kernel]
+        taken = replace(taken, shared_bytes=taken.shared_bytes + step.shared_bytes)
         moving, computing = step.bytes / gpu.bandwidth, step.flops / gpu.flops
         bound = "memory" if moving >= computing else "arithmetic"
         share = occupancy(program.target, step.block[0], taken)

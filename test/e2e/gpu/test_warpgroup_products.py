@@ -10,6 +10,7 @@ from test_mutations import arguments_of, is_caught, mutants
 
 import hlo
 from hlo.driver.gpu_compile import GpuCompiled
+from hlo.driver.gpu_report import estimates, gpu_named
 from hlo.gpu.emulated_device import EmulatedDevice, EmulationError
 from hlo.gpu.plan import LaunchPlan
 from hlo.gpu.plan_program import PlanProgram
@@ -93,6 +94,7 @@ def choose(monkeypatch: pytest.MonkeyPatch, shape: WarpgroupShape) -> None:
 # of the ring. tf32 has 10 bits behind the point: 2^-11 relative of each factor.
 CASES = {
     "f16": (dot(152, 136, 520, "f16", "f32"), (1, 1), 1e-4),
+    "f16_few": (dot(24, 40, 72, "f16", "f32"), (1, 1), 1e-4),
     "f16_sides": (dot(152, 136, 520, "f16", "f32", along=(0, 0)), (0, 0), 1e-4),
     "bf16": (dot(152, 136, 520, "bf16", "f32", along=(1, 0)), (1, 0), 1e-4),
     "bf16_left": (dot(152, 136, 520, "bf16", "f32", along=(0, 1)), (0, 1), 1e-4),
@@ -181,6 +183,13 @@ def test_the_chip_and_the_size_decide() -> None:
     small = compiled(dot(64, 64, 64, "bf16", "bf16"))
     assert "mma.sync" in small.as_text("ptx")
     assert "warpgroups would take" in str(small.explain())
+
+
+@pytest.mark.skipif(find_ptxas() is None, reason="the assembler is not installed")
+def test_the_roofline_counts_the_shared_memory_of_the_launch() -> None:
+    (row,) = estimates(compiled(dot(512, 512, 512, "f16", "f16")), gpu_named("h100"))
+    assert row.resources.shared_bytes == 65600  # 4 x 128 x 128 and 8 barriers
+    assert row.occupancy == 3 * 160 / 2048  # 228 KiB hold three blocks of 160 threads
 
 
 def test_a_stored_plan_states_its_maps() -> None:

@@ -18,7 +18,7 @@ from fake_driver import FakeDriver
 import hlo
 from hlo.diagnostics import ArgumentError, CompileError, UnsupportedError
 from hlo.driver.gpu_compile import GpuCompiled
-from hlo.gpu.cuda import dlpack
+from hlo.gpu.cuda import dlpack, tensor_maps
 from hlo.gpu.cuda.array import DeviceArray
 from hlo.gpu.cuda.device import CudaDevice
 from hlo.gpu.cuda.driver import CudaError, NoDeviceError, OutOfMemoryError, driver
@@ -303,3 +303,15 @@ func.func @main(%x: tensor<512x512xbf16>, %y: tensor<512x512xbf16>) -> tensor<51
     assert fake.log.count("cuTensorMapEncodeTiled") == 2
     asked = [line for line in fake.log if line.startswith("cuFuncSetAttribute")]
     assert [line.split()[-1] for line in asked] == ["65600"]  # 4 x 16384 + 8 barriers of 8 bytes
+
+
+def test_the_numbers_of_tensor_maps_are_cuda_s() -> None:
+    cuda = pytest.importorskip("cuda.bindings.driver")
+    kinds = {"u8": "UINT8", "f16": "FLOAT16", "bf16": "BFLOAT16", "tf32": "TFLOAT32"}
+    prefix = "CU_TENSOR_MAP_DATA_TYPE_"
+    assert {
+        name: int(getattr(cuda.CUtensorMapDataType, prefix + kind)) for name, kind in kinds.items()
+    } == tensor_maps.TYPES
+    swizzle = cuda.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B
+    promotion = cuda.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B
+    assert (int(swizzle), int(promotion)) == (tensor_maps.SWIZZLE_128, tensor_maps.PROMOTION_256)

@@ -21,9 +21,9 @@ from hlo.gpu.tensor_map import MAP_ALIGNMENT, MAP_BYTES, TensorMap
 
 MOST_MAPS = 1024  # that are kept
 # CUtensorMapDataType, by the element types of maps.
-_TYPES = {"u8": 0, "f16": 6, "bf16": 9, "tf32": 11}
-_SWIZZLE_128 = 3
-_PROMOTION_256 = 3
+TYPES = {"u8": 0, "f16": 6, "bf16": 9, "tf32": 11}
+SWIZZLE_128 = 3
+PROMOTION_256 = 3
 
 
 @functools.cache
@@ -65,10 +65,10 @@ def encoded(tensor_map: TensorMap, address: int) -> np.ndarray[Any, np.dtype[np.
     rank = len(tensor_map.sizes)
     code = int(
         _encode()(
-            made.ctypes.data, _TYPES[tensor_map.element], rank, address,
+            made.ctypes.data, TYPES[tensor_map.element], rank, address,
             _words(tensor_map.sizes, ctypes.c_uint64), _words(tensor_map.strides, ctypes.c_uint64),
             _words(tensor_map.box, ctypes.c_uint32), _words([1] * rank, ctypes.c_uint32),
-            0, _SWIZZLE_128, _PROMOTION_256, 0,
+            0, SWIZZLE_128, PROMOTION_256, 0,
         )
     )  # fmt: skip
     if code:
