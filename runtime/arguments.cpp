@@ -1,6 +1,8 @@
 #include "arguments.h"
 
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
 namespace hlo::runtime {
 namespace {
@@ -132,7 +134,53 @@ bool sameDtypeInAnyByteOrder(PyArray_Descr *found, PyArray_Descr *expected) {
   return native && PyArray_EquivTypes(reinterpret_cast<PyArray_Descr *>(native.get()), expected);
 }
 
+// The kind, as NumPy has it, of the elements that a format of the buffer protocol describes; 0 for what has none.
+char kindOfFormat(const char *format) {
+  if (!format)
+    return 0;
+  if (*format == '@' || *format == '=' || *format == '<')
+    ++format;
+  const bool isComplex = *format == 'Z';
+  format += isComplex;
+  if (!*format || format[1])
+    return 0;
+  if (std::strchr("fd", *format))
+    return isComplex ? 'c' : 'f';
+  if (isComplex)
+    return 0;
+  return std::strchr("bhilq", *format)   ? 'i'
+         : std::strchr("BHILQ", *format) ? 'u'
+         : *format == '?'                ? 'b'
+         : *format == 'e'                ? 'f'
+                                         : 0;
+}
+
+bool fits(const Py_buffer &view, const ArraySpec &spec) {
+  const PyArray_Descr *dtype = spec.descr();
+  if (view.ndim != spec.rank() || view.itemsize != PyDataType_ELSIZE(dtype) ||
+      kindOfFormat(view.format) != dtype->kind ||
+      reinterpret_cast<uintptr_t>(view.buf) % static_cast<size_t>(PyDataType_ALIGNMENT(dtype)) != 0)
+    return false;
+  for (int i = 0; i < view.ndim; ++i)
+    if (view.shape[i] != spec.shape[static_cast<size_t>(i)])
+      return false;
+  return true;
+}
+
 } // namespace
+
+bool viewArgument(PyObject *object, const ArgumentSpec &spec, Py_buffer &view) {
+  if (!PyObject_CheckBuffer(object) || PyArray_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object))
+    return false;
+  if (PyObject_GetBuffer(object, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0) {
+    PyErr_Clear();
+    return false;
+  }
+  if (fits(view, spec))
+    return true;
+  PyBuffer_Release(&view);
+  return false;
+}
 
 bool parseArraySpec(PyObject *dtype, PyObject *shape, ArraySpec &spec) {
   PyArray_Descr *descr = nullptr;

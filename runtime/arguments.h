@@ -65,6 +65,10 @@ inline bool fits(PyArrayObject *array, const ArraySpec &spec) {
          (PyArray_ISNOTSWAPPED(array) && PyArray_EquivTypes(PyArray_DESCR(array), spec.descr()));
 }
 
+/// Whether the memory of another library's array can be used as it is, with no array of NumPy's around it; then `view`
+/// is to be released. No error is left behind.
+bool viewArgument(PyObject *object, const ArgumentSpec &spec, Py_buffer &view);
+
 /// The slow path: a new array that fits (a copy, or a view of the object's memory), or null with the error that names
 /// the argument, what was expected and what was found.
 PyArrayObject *convertArgument(PyObject *object, const ArgumentSpec &spec, size_t position, PyObject *errorType);

@@ -160,6 +160,8 @@ public:
       Py_XDECREF(temporaries[i]);
     for (size_t i = 0; i < program.results.size(); ++i)
       Py_XDECREF(owners[i]);
+    for (Py_buffer &view : views)
+      PyBuffer_Release(&view);
   }
   Call(const Call &) = delete;
   Call &operator=(const Call &) = delete;
@@ -179,6 +181,14 @@ private:
     for (size_t i = 0; i < program.arguments.size(); ++i) {
       const ArgumentSpec &spec = program.arguments[i];
       PyObject *object = given[i];
+      if (!PyArray_Check(object) && !spec.donated) {
+        Py_buffer view;
+        if (viewArgument(object, spec, view)) {
+          views.push_back(view);
+          pointers[i] = view.buf;
+          continue;
+        }
+      }
       if (!PyArray_Check(object) || !fits(reinterpret_cast<PyArrayObject *>(object), spec)) {
         object = reinterpret_cast<PyObject *>(convertArgument(object, spec, i, argumentErrorType));
         if (!object)
@@ -291,7 +301,8 @@ private:
   Program &program;
   PyObject *const *given;
   SmallArray<const void *> pointers;
-  SmallArray<PyArrayObject *> arrays; // borrowed
+  SmallArray<PyArrayObject *> arrays; // borrowed; null for what is viewed
+  std::vector<Py_buffer> views;
   SmallArray<PyObject *> temporaries;
   SmallArray<void *, 16> outputs;
   SmallArray<PyObject *, 16> owners;

@@ -2,6 +2,7 @@
 
 #include "allocator.h"
 #include "blas.h"
+#include "call_signature.h"
 #include "callbacks.h"
 #include "codegen_queue.h"
 #include "executable.h"
@@ -205,6 +206,16 @@ NB_MODULE(_runtime, module) {
   module.def(
       "set_python_callbacks", [](nb::callable run) { setPythonCallbacks(run.ptr()); }, nb::arg("run"),
       "Sets the function that runs Python callbacks: it takes a number and a tuple of memoryviews.");
+  module.def(
+      "call_signature",
+      [](nb::tuple args, nb::dict kwargs, bool withKept) {
+        PyObject *found = callSignature(args.ptr(), kwargs.ptr(), withKept);
+        if (!found)
+          throw nb::python_error();
+        return nb::steal(found);
+      },
+      nb::arg("args"), nb::arg("kwargs"), nb::arg("with_kept") = false,
+      "(key, leaves, objects that the key names) of a call's arguments; None where they hold what has no key.");
   module.def("set_blas_path", &setBlasPath, nb::arg("path"), "Where the BLAS shared library is; before its first use.");
   module.def("blas_available", &blasAvailable, "Whether the BLAS library can be used; loads it.");
   module.def("blas_error", &blasError, "Why the BLAS library cannot be used, or an empty string.");

@@ -60,6 +60,7 @@ hardware_threads = _runtime.hardware_threads
 host_cpu = _runtime.host_cpu
 host_features = _runtime.host_features
 host_triple = _runtime.host_triple
+call_signature = _runtime.call_signature
 library_scratch_bytes = _runtime.library_scratch_bytes
 memory_statistics = _runtime.memory_statistics
 next_random_state = _runtime.next_random_state

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from operator import itemgetter
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
-import numpy as np
-
 from hlo.diagnostics import ArgumentError
+from hlo.executable.runtime import call_signature
 from hlo.frontend.dtypes import canonical_dtype
 from hlo.frontend.lowering import (
     abstract_results,
@@ -81,7 +82,9 @@ class JitFunction(Generic[P, R]):
         self._donated = self._resolve("donate", donate_argnums, donate_argnames)
         self._options = options or {}
         self._programs: dict[Hashable, Compiled] = {}
-        self._fast: dict[Hashable, tuple[Any, Callable[[Any], Any]]] = {}
+        # By what `call_signature` gives: from the leaves in its order to the function's result.
+        # With the objects that the signature names, which must not be others' addresses meanwhile.
+        self._fast: dict[Hashable, tuple[Callable[[list[Any]], Any], object]] = {}
         self._lock = threading.RLock()
 
     def _resolve(self, what: str, numbers: Any, names: Any) -> frozenset[int | str]:
@@ -113,20 +116,30 @@ class JitFunction(Generic[P, R]):
         """Runs the function; results are NumPy arrays in the structure that it returns."""
         if is_tracing():
             return self._inline(args, kwargs)
-        if not kwargs:
-            # Arguments that are plain arrays: no pytree to flatten.
+        dynamic, keywords, statics = self._parted(args, kwargs)
+        signature = call_signature(dynamic, keywords)
+        if signature is not None:
             try:
-                key = tuple([(a.shape, a.dtype) for a in cast(Any, args)])
-            except AttributeError:
-                key = None
-            if key is not None:
-                fast = self._fast.get(key)
-                if fast is not None:
-                    return fast[1](fast[0](*args))
-                return self._run(args, kwargs, key)
-        return self._run(args, kwargs, None)
+                known = self._fast.get((signature[0], statics) if statics else signature[0])
+            except TypeError:  # a static value without a hash, which `_bind` tells about
+                known = None
+            if known is not None:
+                return known[0](signature[1])
+        return self._run(args, kwargs)
 
-    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], fast_key: Hashable | None) -> R:
+    def _parted(
+        self, args: Any, kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...]]:
+        """Positional and keyword arguments that are traced, and static ones with their types."""
+        static = self._static
+        if not static:
+            return args, kwargs, ()
+        statics = [(i, type(a), a) for i, a in enumerate(args) if i in static]
+        statics += [(n, type(kwargs[n]), kwargs[n]) for n in sorted(kwargs) if n in static]
+        dynamic = tuple([a for i, a in enumerate(args) if i not in static])
+        return dynamic, {n: a for n, a in kwargs.items() if n not in static}, tuple(statics)
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> R:
         call = self._bind(args, kwargs)
         program = self._programs.get(call.key)
         if program is None:
@@ -135,10 +148,26 @@ class JitFunction(Generic[P, R]):
                 if program is None:
                     program = self._lower(call).compile(**self._options)
                     self._programs[call.key] = program
-        flat = all(isinstance(a, np.ndarray) for a in args)
-        if fast_key is not None and flat and not self._static:
-            self._fast[fast_key] = (program.executable, program.unflatten)
+        self._remember(args, kwargs, call, program)
         return program.run(call.leaves)
+
+    def _remember(self, args: Any, kwargs: Any, call: _Call, program: Compiled) -> None:
+        """Has calls with arguments of the same structure and types run without being bound."""
+        dynamic, keywords, statics = self._parted(args, kwargs)
+        signature = call_signature(dynamic, keywords, with_kept=True)
+        if signature is None:
+            return
+        key, leaves, kept = signature
+        order = _order_of(dynamic, keywords)
+        # A node of a registered type looks like an array if it has a shape and a dtype.
+        if len(order) != len(call.leaves) or len(order) != len(leaves):
+            return
+        if any(leaves[i] is not leaf for i, leaf in zip(order, call.leaves, strict=True)):
+            return
+        if len(self._fast) >= _MOST_SIGNATURES:
+            self._fast.clear()
+        entry = _fast_call(program, order, any(type(leaf) in _NUMBERS for leaf in leaves))
+        self._fast[(key, statics) if statics else key] = entry, kept
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """Traces the function for arguments of these types (`ShapeDtype` or arrays)."""
@@ -231,6 +260,36 @@ class JitFunction(Generic[P, R]):
             self._labels(call.in_tree, call.statics),
         )
 
+
+def _order_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
+    """Where each leaf of the pytree `(args, kwargs)` is among the leaves of `call_signature`."""
+    count = itertools.count()
+
+    def numbered(tree: Any) -> Any:
+        if type(tree) is dict:
+            return {key: numbered(value) for key, value in cast(Any, tree).items()}
+        if type(tree) in (list, tuple):
+            return type(tree)([numbered(value) for value in tree])
+        return None if tree is None else next(count)
+
+    return tree_flatten((numbered(args), numbered(kwargs)))[0]
+
+
+def _fast_call(
+    program: Compiled, order: Sequence[int], has_numbers: bool
+) -> Callable[[list[Any]], Any]:
+    """From leaves in another order to the function's result."""
+    executable, unflatten = program.executable, program.unflatten
+    if has_numbers:
+        run = program.run
+        return lambda leaves: run([leaves[i] for i in order])
+    if list(order) == list(range(len(order))):
+        return lambda leaves: unflatten(executable(*leaves))
+    arranged = itemgetter(*order)
+    return lambda leaves: unflatten(executable(*arranged(leaves)))
+
+
+_MOST_SIGNATURES = 256
 
 _NUMBERS = {kind: ((), canonical_dtype(kind)) for kind in (bool, int, float, complex)}
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
 from hlo.frontend.errors import TreeError
@@ -253,6 +254,29 @@ def tree_unflatten(definition: TreeDef, leaves: Iterable[Any]) -> Any:
             f"expected {definition.num_leaves} leaves for {definition}, found {len(values)}"
         )
     return _build(definition, iter(values))
+
+
+def builder_of(definition: TreeDef) -> Callable[[tuple[Any, ...]], Any]:
+    """`tree_unflatten` for a structure that is built again and again, from a tuple of leaves."""
+    return _builder(definition, 0)
+
+
+def _builder(definition: TreeDef, start: int) -> Callable[[tuple[Any, ...]], Any]:
+    """From the leaves of a whole tree to the part of it whose leaves begin at `start`."""
+    node_type, end = definition.node_type, start + definition.num_leaves
+    if node_type is None:
+        return itemgetter(start)
+    if node_type is type(None):
+        return lambda _: None
+    kind, data = _node_kind(node_type), definition.data
+    assert kind is not None
+    if node_type is dict and all(child.node_type is None for child in definition.children):
+        return lambda leaves: dict(zip(data, leaves[start:end], strict=True))
+    children: list[Callable[[tuple[Any, ...]], Any]] = []
+    for child in definition.children:
+        children.append(_builder(child, start))
+        start += child.num_leaves
+    return lambda leaves: kind.unflatten(data, [build(leaves) for build in children])
 
 
 def _flatten_up_to(definition: TreeDef, tree: Any, path: str) -> list[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from hlo import ir
 from hlo.diagnostics import ArgumentError
 from hlo.frontend.lowering import Signature, aval_of
-from hlo.frontend.pytree import TreeDef, leaf_paths, tree_flatten
+from hlo.frontend.pytree import TreeDef, builder_of, leaf_paths, tree_flatten
 from hlo.frontend.shape_dtype import ShapeDtype
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Compiled:
             return itemgetter(0)
         if tree.node_type is tuple and all(child.node_type is None for child in tree.children):
             return lambda results: results
-        return tree.unflatten
+        return builder_of(tree)
 
     def as_text(self, stage: str = "fused") -> str:
         """The program as text after a phase of the pipeline (`hlo.driver.phases.Phase`)."""
