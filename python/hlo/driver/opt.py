@@ -125,7 +125,11 @@ def _joined(outputs: Sequence[str | bytes]) -> str | bytes:
 
 def _printed(module: ir.Module, options: OptOptions) -> str | bytes:
     if options.reports.any:
-        return report_text(module, options.reports, options.disabled_passes)
+        gpu = options.gpu
+        return report_text(
+            module, options.reports, options.disabled_passes, target=gpu.target if gpu else "",
+            tf32=gpu is not None and gpu.tf32,
+        )  # fmt: skip
     if options.gpu is not None:
         return gpu_output(module, options.gpu, options.reports)
     if options.late_phase is not None:

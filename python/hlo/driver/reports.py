@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from hlo import ir
@@ -56,17 +57,31 @@ class Reports:
 NO_REPORTS = Reports()
 
 
-def report_text(module: ir.Module, wanted: Reports, disabled: frozenset[str] = frozenset()) -> str:
+def report_text(
+    module: ir.Module, wanted: Reports, disabled: frozenset[str] = frozenset(), *,
+    target: str = "", tf32: bool = False,
+) -> str:  # fmt: skip
     """Writes the pictures and returns the text of the reports.
 
     Args:
         disabled: passes to leave out.
+        target: `nvptx:CHIP` for the kernels of a GPU.
+        tf32: as the option of `hlo.compile`.
     """
     with depth_as_error():
         check_functions(module)
-        program = analyse(
-            module, wanted.donate, disabled, fast=wanted.fast, max_bytes=wanted.max_bytes
+        made = partial(
+            analyse, module, wanted.donate, disabled, fast=wanted.fast, max_bytes=wanted.max_bytes
         )
+        if target:
+            # Only who asks for a GPU's kernels pays for these.
+            from hlo.passes.hlo_to_gpu.kernels import emit_gpu_kernel
+            from hlo.passes.hlo_to_gpu.target import gpu_target
+
+            emit = partial(emit_gpu_kernel, tf32=tf32, target=gpu_target(target))
+            program = made(emit=emit, composites=False, machine=None)
+        else:
+            program = made()
         check_donated_exist(wanted.donate, len(program.host.argument_types))
     parts: list[str] = []
     if wanted.explain_fusion:

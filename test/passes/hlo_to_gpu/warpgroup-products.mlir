@@ -3,6 +3,8 @@
 // RUN: hlo-opt --target=nvptx:sm_90a --emit=plan %s | FileCheck %s --check-prefix=PLAN
 // RUN: hlo-opt --target=nvptx:sm_90 --emit=ptx %s | FileCheck %s --check-prefix=WARPS
 
+// RUN: hlo-opt --target=nvptx:sm_90a --explain-fusion %s | FileCheck %s --check-prefix=WHY
+
 // 64 x 64 elements a block: one warpgroup and a warp, 4 x (64 + 64) x 128 bytes of tiles, 8 barriers.
 // CHECK: .extern .shared .align 1024 .b8
 // CHECK: .param .align 64 .b8 {{.*}}[128]
@@ -25,6 +27,8 @@
 // PLAN: tensor map of buffer 0: bf16 512 x 256, strides 1024, tiles 64 x 64, swizzle 128
 // PLAN: tensor map of buffer 1: bf16 384 x 512, strides 768, tiles 64 x 64, swizzle 128
 // PLAN: launch {{.*}} grid=24x1x1 block=160x1x1 shared=65600
+
+// WHY: kernel {{.*}}: products by warpgroups, 64 x 64 tiles in 4 stages: about {{[0-9]+}} cycles, by warps {{[0-9]+}}
 
 // WARPS-NOT: wgmma
 // WARPS: mma.sync
