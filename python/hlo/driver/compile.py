@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -163,7 +165,24 @@ def _made(
     return program, made
 
 
+def _warn_of_unused_donations(program: StoredProgram, donate: Sequence[int]) -> None:
+    taken = {result.donated_argument for result in program.signature.results}
+    arguments = program.signature.arguments
+    unused = [
+        f"{i} ({arguments[i].dtype}[{','.join(map(str, arguments[i].shape))}])"
+        for i in donate
+        if i not in taken
+    ]
+    if unused:
+        warnings.warn(
+            f"'{program.name}': no result takes over the donated arguments {', '.join(unused)}: "
+            "one needs a result of its own, of its shape and dtype; assert_donated() says which",
+            stacklevel=2,
+        )
+
+
 def _loaded(program: StoredProgram, chosen: Options) -> runtime.Executable:
+    _warn_of_unused_donations(program, chosen.donate)
     return runtime.load(
         program.objects, program.signature, arena_bytes=program.statistics.arena_bytes,
         constants=program.constants, threads=chosen.threads, name=program.name,
