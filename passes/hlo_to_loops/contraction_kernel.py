@@ -27,7 +27,7 @@ from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.kernel_packing import KernelPacking
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
-from hlo.passes.hlo_to_loops.padded_windows import PaddedTile, reaches_padding
+from hlo.passes.hlo_to_loops.padded_windows import PaddedTile, takes_padded_tiles
 
 
 def emit_contraction(region: Region) -> Kernel | None:
@@ -224,7 +224,7 @@ class _Tiles:
     ) -> list[list[Value]]:
         """The contraction at every position of the tile: [row][vector]."""
         sums = Accumulators(self.em, self.kind, self.tiling.lanes)
-        if reaches_padding(self.node):
+        if takes_padded_tiles(self.node):
             dims = [[self._dims(place, name) for name in names] for place in places]
             tile = PaddedTile(sums, self.node, self.tiling.row_dim, dims, names, masks)
             right_at = tile.windows[0][0].right_at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
@@ -133,13 +133,20 @@ def tiling_for(node: Node, region: Region | None = None) -> Tiling:
     if node.name == "dot_general":
         return tiling_of(shape, lanes, row_dims=_left_dims(node), wide=wide)
     groups = groups_of(node)
-    grouped = groups not in (1, shape[-1])
+    grouped = groups not in (1, shape[-1]) and not walks_small_groups(node)
     if grouped:
         shape = (*shape[:-1], groups, shape[-1] // groups)
-    return tiling_of(
-        shape, lanes, row_dims=range(node.results[0].rank - 1), narrow=_is_narrow(node), wide=wide,
-        grouped=grouped,
-    )  # fmt: skip
+    row_dims: Sequence[int] = range(node.results[0].rank - 1)
+    by_group = node.attributes["batch_group_count"] > 1 and walks_small_groups(node)
+    if by_group:
+        row_dims = [node.attributes["dimension_numbers"]["output"].index("b")]
+    tiling = tiling_of(
+        shape, lanes, row_dims=row_dims, narrow=_is_narrow(node), wide=wide, grouped=grouped
+    )
+    if by_group:  # rows are the features of a group, all of them in each tile
+        rows = tiling.row_extent
+        return replace(tiling, rows=rows, vectors=min(tiling.vectors, REGISTERS // rows))
+    return tiling
 
 
 def groups_of(node: Node) -> int:
@@ -246,7 +253,10 @@ def fits_register_tiles(node: Node) -> bool:
         return (
             labels["kernel"][-1] == "o"
             and labels["output"][-1] == "f"
-            and takes_features(tensor.type, tensor.shape[-1], groups_of(node))
+            and (
+                takes_features(tensor.type, tensor.shape[-1], groups_of(node))
+                or walks_small_groups(node)
+            )
         )
     return minor_is_free(node) and _fills_vectors(tensor.type, tensor.shape[-1])
 
@@ -260,6 +270,30 @@ def takes_features(element: ElementType, features: int, groups: int) -> bool:
     if groups == 1 or per_group == 1:
         return has_tiles(element)
     return _fills_vectors(element, per_group)
+
+
+def walks_small_groups(node: Node) -> bool:
+    """Whether vectors of a convolution's features hold several groups; see `are_small_groups`."""
+    attributes = node.attributes
+    if attributes["batch_group_count"] == 1:
+        inputs = node.operands[1].shape[attributes["dimension_numbers"]["kernel"].index("i")]
+    else:
+        batch = node.operands[0].shape[attributes["dimension_numbers"]["input"].index("b")]
+        inputs = batch // attributes["batch_group_count"]
+    result = node.results[0]
+    return are_small_groups(result.type, result.shape[-1], groups_of(node), inputs)
+
+
+def are_small_groups(element: ElementType, features: int, groups: int, inputs: int) -> bool:
+    """Whether each vector holds whole groups, each of as many features in as out.
+
+    Their input is then a vector too, whose lanes change places within their groups.
+    """
+    per_group = features // groups
+    if groups == 1 or per_group == 1 or per_group != inputs or not has_tiles(element):
+        return False
+    lanes = lanes_of(element)
+    return per_group < lanes and lanes % per_group == 0 and features % lanes == 0
 
 
 def has_tiles(element: ElementType) -> bool:

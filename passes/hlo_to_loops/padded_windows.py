@@ -17,16 +17,19 @@ from hlo.passes.hlo_to_loops.accumulators import Accumulators
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import Condition, in_range
+from hlo.passes.hlo_to_loops.contraction_tiling import groups_of, walks_small_groups
 from hlo.passes.hlo_to_loops.elemental.contractions import Windows, windows_of
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node
 
 
-def reaches_padding(node: Node) -> bool:
-    """Whether windows of a convolution meet elements that are not in its input."""
+def takes_padded_tiles(node: Node) -> bool:
+    """Whether windows of a convolution meet elements that are not in its input, or small groups."""
     if node.name != "convolution":
         return False
+    if walks_small_groups(node):
+        return True
     pairs = padding_pairs(node.attributes.get("padding"), node.operands[0].rank - 2)
     return any(p != (0, 0) for p in pairs)
 
@@ -59,6 +62,8 @@ class PaddedTile:
         names: Sequence[str], masks: Sequence[str | None],
     ) -> None:  # fmt: skip
         self.sums, self.node = sums, node
+        self.small_groups = walks_small_groups(node)
+        self.per_group = node.results[0].shape[-1] // groups_of(node)
         self.vectors = list(zip(names, masks, strict=True))
         label = node.attributes["dimension_numbers"]["output"][row_dim] if row_dim >= 0 else "b"
         self.row_spatial = None if label == "b" else int(label)
@@ -70,7 +75,7 @@ class PaddedTile:
     def _windows(self, place: Sequence[Affine], vector: tuple[str, str | None]) -> Windows:
         name, mask = vector
         with self.em.vector(name, self.sums.lanes, mask):
-            return windows_of(self.em, self.node, place)
+            return windows_of(self.em, self.node, place, small_groups=self.small_groups)
 
     @property
     def em(self) -> Emitter:
@@ -93,7 +98,11 @@ class PaddedTile:
                 ahead(indices)
                 return self._step(rows, indices, acc)
 
-            return self.sums.nest([windows.inputs], acc, step, taps)
+            if windows.turn != -1:
+                return self.sums.nest([windows.inputs], acc, step, taps)
+            for channel in range(windows.inputs):  # known where lanes change places by it
+                acc = step([*taps, ZERO + channel], acc)
+            return acc
 
         def body(tap: Affine, acc: list[Value]) -> list[Value]:
             met = [*taps, tap]
@@ -146,6 +155,8 @@ class PaddedTile:
                 with self.em.vector(name, self.sums.lanes, mask):
                     position = Position.of_dims(windows.left_at(row.places, indices[-1]))
                     left = self._left(position, row.outside)
+                    if windows.turn is not None:
+                        left = self._turned(left, windows.turn, indices[-1])
                     right = self.em.element(self.node.operands[1], windows.right_at(indices))
                 old = acc[r * len(self.vectors) + v]
                 result.append(self.sums.multiply_add(left, right, old))
@@ -162,6 +173,15 @@ class PaddedTile:
                 value = self._or_zero(em.element(lhs, position), outside)
             return em.splat(value, self.sums.lanes)
         return self._or_zero(em.element(lhs, position), outside)
+
+    def _turned(self, value: Value, turn: int, channel: Affine) -> Value:
+        """In each lane the value of one feature of its group."""
+        b, lanes, size = self.em.b, self.sums.lanes, self.per_group
+        number = channel.constant if turn < 0 else turn
+        places = [lane // size * size + number for lane in range(lanes)]
+        kind = b.type_of(value.type.register)
+        text = f"vector.shuffle {value.name}, {value.name} {places} : {kind}, {kind}"
+        return Value(value.type, (b.op(text),), lanes)
 
     def _or_zero(self, value: Value, outside: str) -> Value:
         b = self.em.b

@@ -8,7 +8,7 @@ from typing import Any
 
 from hlo import ir
 from hlo.passes.base import Pass
-from hlo.passes.hlo_to_loops.contraction_tiling import takes_features
+from hlo.passes.hlo_to_loops.contraction_tiling import are_small_groups, takes_features
 from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
 from hlo.passes.hlo_to_loops.graph import decode_attribute
@@ -136,12 +136,19 @@ def _takes_padding(op: ir.Operation, attributes: Mapping[str, Any]) -> bool:
     features = shape[attributes["dimension_numbers"]["output"].index("f")]
     if _is_dilated(attributes):
         return False
-    groups = attributes["feature_group_count"] * attributes["batch_group_count"]
     values = (*op.operands, op.results[0])
     kinds = [element_type(str(element_of(value))) for value in values]
     if 0 in (size for value in values for size in shape_of(value)):
         return False
-    return all(kind.is_float for kind in kinds) and takes_features(kinds[-1], features, groups)
+    if not all(kind.is_float for kind in kinds):
+        return False
+    groups = attributes["feature_group_count"] * attributes["batch_group_count"]
+    inputs = shape_of(op.operands[1])[attributes["dimension_numbers"]["kernel"].index("i")]
+    if attributes["batch_group_count"] > 1:
+        batch = attributes["dimension_numbers"]["input"].index("b")
+        inputs = shape_of(op.operands[0])[batch] // groups
+    small = are_small_groups(kinds[-1], features, groups, inputs)
+    return small or takes_features(kinds[-1], features, groups)
 
 
 def _numbers(*labels: Sequence[str]) -> ir.Attribute:

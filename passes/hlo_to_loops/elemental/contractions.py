@@ -15,7 +15,7 @@ from hlo.passes.hlo_to_loops.conditions import ALWAYS, both, guarded
 from hlo.passes.hlo_to_loops.element_types import ElementType, Kind, element_type
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
 from hlo.passes.hlo_to_loops.elemental.reshaping import unpadded
-from hlo.passes.hlo_to_loops.emitter import Emitter, elemental
+from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError, elemental
 from hlo.passes.hlo_to_loops.folds import Fold, fold
 from hlo.passes.hlo_to_loops.graph import Node
 
@@ -110,6 +110,8 @@ class Windows:
         first: where the window begins in each spatial dimension of the input, its holes counted.
         sizes, gaps: of the spatial dimensions of the input; gaps are its dilation.
         spread: how far apart the taps are.
+        turn: where lanes walk small groups: which feature of its group each lane multiplies by; -1
+            for the one that is summed over. `left_at` is then the lane's own feature.
     """
 
     taps: tuple[int, ...]
@@ -124,6 +126,7 @@ class Windows:
     _batch: Affine
     _group: Affine
     _feature: Affine
+    turn: int | None = None
 
     @property
     def rank(self) -> int:
@@ -136,7 +139,8 @@ class Windows:
     def left_at(self, places: Sequence[Affine], channel: Affine) -> tuple[Affine, ...]:
         """The index in each dimension of the input, at an element of it."""
         spatial = {str(k): place for k, place in enumerate(places)}
-        found = {**spatial, "b": self._batch, "f": self._group * self.inputs + channel}
+        feature = self._group * self.inputs + channel if self.turn != -1 else self._feature
+        found = {**spatial, "b": self._batch, "f": feature}
         return tuple(found[label] for label in self._left_labels)
 
     def right_at(self, indices: Sequence[Affine]) -> Position:
@@ -151,8 +155,14 @@ class Windows:
         return Position.of_dims(tuple(found[label] for label in self._right_labels))
 
 
-def windows_of(em: Emitter, node: Node, dims: Sequence[Affine]) -> Windows:
-    """The windows of a convolution at the position `dims` of its result."""
+def windows_of(
+    em: Emitter, node: Node, dims: Sequence[Affine], *, small_groups: bool = False
+) -> Windows:
+    """The windows of a convolution at the position `dims` of its result.
+
+    Args:
+        small_groups: whether the lanes walk several groups, of as many features in as out.
+    """
     lhs, rhs = node.operands
     attributes = node.attributes
     labels = attributes["dimension_numbers"]
@@ -164,8 +174,14 @@ def windows_of(em: Emitter, node: Node, dims: Sequence[Affine]) -> Windows:
     output = dict(zip(labels["output"], dims, strict=True))
     left = dict(zip(labels["input"], lhs.shape, strict=True))
     right = dict(zip(labels["kernel"], rhs.shape, strict=True))
-    batch, group = output["b"], ZERO
-    if batch_groups > 1:
+    batch, group, turn = output["b"], ZERO, None
+    if small_groups and batch_groups > 1:
+        if batch.terms:
+            raise NotVectorizableError("which feature of a group is multiplied is not known")
+        batch, turn = output["f"], batch.constant
+    elif small_groups:
+        turn = -1
+    elif batch_groups > 1:
         part, _rest = em.divmod(output["f"], right["o"] // batch_groups)
         batch = batch + part * (left["b"] // batch_groups)
     elif groups > 1:
@@ -187,6 +203,7 @@ def windows_of(em: Emitter, node: Node, dims: Sequence[Affine]) -> Windows:
         _batch=batch,
         _group=group,
         _feature=output["f"],
+        turn=turn,
     )
 
 

@@ -51,6 +51,7 @@ CASES = {
     "one in a gap": Case(NHWC, (1, 6, 9, 24), (3, 3, 24, 24), gaps=(2, 3)),
     "depthwise": Case(NHWC, (1, 9, 14, 40), (3, 3, 1, 40), groups=40),
     "groups": Case(NHWC, (1, 9, 14, 24), (3, 3, 8, 96), groups=3),
+    "small groups": Case(NHWC, (1, 9, 14, 32), (3, 3, 4, 32), groups=8),
     "features exchanged": Case("b01f 01oi b01f", (2, 9, 14, 20), (3, 3, 48, 20)),
     "planes": Case("bf01 oi01 bf01", (1, 20, 8, 11), (33, 20, 3, 3)),
     "planes, exchanged": Case("bf01 io01 bf01", (1, 20, 8, 11), (20, 33, 3, 3)),

@@ -51,6 +51,15 @@ CASES = {
     "many groups, strides": Case(
         NHWC, (1, 12, 15, 24), (3, 3, 3, 88), ((1, 2), (0, 1)), stride=(2, 2), groups=8
     ),
+    "groups within a vector": Case(
+        NHWC, (2, 9, 17, 48), (3, 3, 4, 48), ((1, 1), (1, 1)), groups=12
+    ),
+    "pairs, strides": Case(
+        NHWC, (1, 9, 17, 32), (3, 5, 2, 32), ((1, 1), (2, 2)), stride=(1, 2), groups=16
+    ),
+    "eights, windows apart": Case(
+        NHWC, (1, 9, 17, 64), (3, 3, 8, 64), ((2, 2), (2, 2)), spread=(2, 2), groups=8
+    ),
     "groups of planes": Case(
         "bf01 oi01 bf01", (1, 8, 7, 9), (32, 4, 3, 3), ((1, 1), (1, 1)), groups=2
     ),
@@ -89,7 +98,10 @@ def test_windows_that_reach_into_padding(name: str) -> None:
 @pytest.mark.parametrize("kind", ["f64", "f16", "bf16"])
 def test_other_floats(kind: str) -> None:
     p = Program()
-    for name in ("rows of several tiles, the last one cut", "depthwise, strides", "strides"):
+    for name in (
+        "rows of several tiles, the last one cut", "depthwise, strides", "strides",
+        "groups within a vector",
+    ):  # fmt: skip
         add_case(p, CASES[name], kind)
     p.check(ulps=32)
 
