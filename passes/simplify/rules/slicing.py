@@ -126,6 +126,23 @@ def slice_of_pad(op: ir.Operation, s: Simplifier) -> ir.Value | None:
 
 
 @TABLE.rule("slice")
+def slice_of_padding(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """A slice that holds nothing but what a pad put there is the padding value everywhere. Needs
+    no padding between elements along the dimension that tells.
+    """
+    inner = s.producer(op.operands[0], "hlo.pad")
+    if inner is None or 0 in shape_of(op.results[0]):
+        return None
+    low = ir.attributes.ints(inner, "edge_padding_low")
+    gaps = ir.attributes.ints(inner, "interior_padding")
+    starts, limits, _ = _bounds(op)
+    for d, size in enumerate(shape_of(inner.operands[0])):
+        if not gaps[d] and (limits[d] <= low[d] or starts[d] >= low[d] + size):
+            return s.builder.splat(inner.operands[1], shape_of(op.results[0]))
+    return None
+
+
+@TABLE.rule("slice")
 def slice_of_unit_reshape(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     """A slice moves in front of a reshape that only adds and removes dimensions of size 1."""
     inner = s.producer(op.operands[0], "hlo.reshape")

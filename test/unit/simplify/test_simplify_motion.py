@@ -33,6 +33,19 @@ CONCATENATIONS: list[Case] = [
      "%0 = hlo.pad %a, %c, low = [3], high = [0], interior = [0] : (tensor<2xf32>, tensor<f32>) -> tensor<5xf32>", ["constant", "slice", "pad"]),
 ]  # fmt: skip
 
+PADDINGS: list[Case] = [
+    # Columns 0 and 1, and 5 to 7, of 2 + 3 + 3 are padding; column 2 is not.
+    (["2x3xf32", "f32"], "2x2xf32", "%a = hlo.pad %x0, %x1, low = [0, 2], high = [0, 3], interior = [0, 0] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x8xf32>\n"
+     "%0 = hlo.slice %a [0:2, 0:2] : (tensor<2x8xf32>) -> tensor<2x2xf32>", ["broadcast_in_dim"]),
+    (["2x3xf32", "f32"], "1x3xf32", "%a = hlo.pad %x0, %x1, low = [0, 2], high = [0, 3], interior = [0, 0] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x8xf32>\n"
+     "%0 = hlo.slice %a [1:2, 5:8] : (tensor<2x8xf32>) -> tensor<1x3xf32>", ["broadcast_in_dim"]),
+    (["2x3xf32", "f32"], "2x3xf32", "%a = hlo.pad %x0, %x1, low = [0, 2], high = [0, 3], interior = [0, 0] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x8xf32>\n"
+     "%0 = hlo.slice %a [0:2, 0:3] : (tensor<2x8xf32>) -> tensor<2x3xf32>", ["pad", "slice"]),
+    # Taken away on the left: what is padding begins at 3 - 1.
+    (["2x3xf32", "f32"], "2x1xf32", "%a = hlo.pad %x0, %x1, low = [0, -1], high = [0, 2], interior = [0, 0] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x4xf32>\n"
+     "%0 = hlo.slice %a [0:2, 2:3] : (tensor<2x4xf32>) -> tensor<2x1xf32>", ["broadcast_in_dim"]),
+]  # fmt: skip
+
 UPDATES: list[Case] = [
     (["6xf32", "2xf32", "i32"], "2xf32", "%a = hlo.dynamic_update_slice %x0, %x1, %x2 : (tensor<6xf32>, tensor<2xf32>, tensor<i32>) -> tensor<6xf32>\n"
      "%0 = hlo.dynamic_slice %a, %x2, sizes = [2] : (tensor<6xf32>, tensor<i32>) -> tensor<2xf32>", []),
@@ -149,7 +162,7 @@ REDUCTIONS: list[Case] = [
 ALL = [
     pytest.param(*case, id=f"{title}{i}")
     for title, cases in (
-        ("concatenation", CONCATENATIONS), ("update", UPDATES), ("product", PRODUCTS),
+        ("concatenation", CONCATENATIONS), ("padding", PADDINGS), ("update", UPDATES), ("product", PRODUCTS),
         ("window", WINDOWS), ("reduction", REDUCTIONS),
     )
     for i, case in enumerate(cases)
