@@ -15,6 +15,25 @@ from hlo.passes.hlo_to_host.liveness import BlockLiveness
 from hlo.passes.hlo_to_loops.graph import Node, Region, is_composite
 
 TRIP_COUNT = "hlo.trip_count"
+_MOVING = frozenset(
+    [
+        "bitcast_convert",
+        "broadcast_in_dim",
+        "concatenate",
+        "constant",
+        "convert",
+        "copy",
+        "dynamic_slice",
+        "dynamic_update_slice",
+        "gather",
+        "iota",
+        "pad",
+        "reshape",
+        "reverse",
+        "slice",
+        "transpose",
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +52,8 @@ class KernelCost:
         launch: its number in the program, as the host program's calls have it; -1 for a kernel
             that was looked at alone.
         estimate: the time it takes, and why, where a machine was asked about.
+        bytes_moved: of its bytes those of members, or of all of it, that compute nothing but give
+            elements another place or type.
     """
 
     name: str
@@ -45,6 +66,7 @@ class KernelCost:
     bytes_written: int
     launch: int = -1
     estimate: Estimate | None = None
+    bytes_moved: int = 0
 
     @property
     def bytes(self) -> int:
@@ -134,7 +156,17 @@ def cost_of(
         bytes_written=moved.bytes_written,
         launch=launch,
         estimate=timed,
+        bytes_moved=_bytes_moved(node),
     )
+
+
+def _bytes_moved(node: Node) -> int:
+    if node.name == "fusion" and is_composite(node.regions[0]):
+        return sum(map(_bytes_moved, node.regions[0].nodes))
+    if any(n.name not in _MOVING for n in _ops_of(node)):
+        return 0
+    moved = transfers_of(node)
+    return moved.bytes_read + moved.bytes_written
 
 
 def floor_bytes(region: Region) -> int:

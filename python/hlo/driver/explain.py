@@ -77,12 +77,14 @@ class Traffic:
         fused: of the kernels the program has, and of the copies between them.
         copied: the part of `fused` that copies move; those in loops count once.
         floor: of the inputs and results alone: no program that computes this moves less.
+        moved: the part of `fused` of kernels that compute nothing: transposes, pads, slices, ...
     """
 
     unfused: int
     fused: int
     copied: int
     floor: int
+    moved: int
 
     @property
     def above_floor(self) -> float:
@@ -122,6 +124,7 @@ class FusionReport:
                 "fused": self.traffic.fused,
                 "copied": self.traffic.copied,
                 "floor": self.traffic.floor,
+                "moved": self.traffic.moved,
             },
             "layouts": [
                 {
@@ -196,6 +199,7 @@ class FusionReport:
         return (
             f"traffic unfused: {t.unfused} bytes ({byte_text(t.unfused)})\n"
             f"traffic fused: {t.fused} bytes ({byte_text(t.fused)}), of copies: {t.copied}\n"
+            f"traffic of kernels that only move data: {t.moved} bytes ({byte_text(t.moved)})\n"
             f"traffic floor: {t.floor} bytes ({byte_text(t.floor)})\n"
             f"fused above floor: {100 * t.above_floor:.2f}%\n"
         )
@@ -223,6 +227,7 @@ def explain(program: AnalysedProgram) -> FusionReport:
             fused=cost.bytes_accessed + copied,
             copied=copied,
             floor=floor_bytes(unfused),
+            moved=sum(kernel.calls * kernel.bytes_moved for kernel in cost.kernels),
         ),
         layouts=program.layouts,
         launches=tuple(

@@ -147,7 +147,7 @@ def test_the_json_schemas_are_stable() -> None:
     assert list(fusion["edges"][0]) == [
         "producer", "producer_source", "consumer", "consumer_source", "fused", "reason",
     ]  # fmt: skip
-    assert list(fusion["traffic"]) == ["unfused", "fused", "copied", "floor"]
+    assert list(fusion["traffic"]) == ["unfused", "fused", "copied", "floor", "moved"]
     cost = json.loads(compiled.cost_analysis().to_json())
     assert list(cost) == [
         "version", "flops", "transcendentals", "bytes_accessed", "estimated_seconds",
