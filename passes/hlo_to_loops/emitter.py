@@ -125,6 +125,8 @@ class Emitter:
         self.body: object = None
         self.loaded_in_body: dict[Buffer, set[Affine]] = {}
         self._lane_level = 0
+        # The level around the innermost loop, where its turns are single elements.
+        self._step_level: int | None = None
         self._cuts: dict[Tensor, frozenset[int]] = {t: frozenset() for t in buffers}
         self.sources: dict[Tensor, Source] = {}
 
@@ -160,6 +162,15 @@ class Emitter:
                 yield
         finally:
             self.lane, self.mask, self._lane_level = saved
+
+    @contextmanager
+    def step(self) -> Generator[None]:
+        """The body of the loop it is called in, whose turns are single elements."""
+        saved, self._step_level = self._step_level, self.b.level - 1
+        try:
+            yield
+        finally:
+            self._step_level = saved
 
     @property
     def lane_level(self) -> int:
@@ -296,9 +307,25 @@ class Emitter:
         if tensor in self.kept and b.lanes:
             value = self._recall_row(tensor, position)
         if value is None:
+            value = self._ahead_of_steps(tensor, position)
+        if value is None:
             value = self._emit(tensor, position)
         b.remember(key, value)
         return value
+
+    def _ahead_of_steps(self, tensor: Tensor, position: Position) -> Value | None:
+        """A fold that is the same in every turn of a loop over single elements, ahead of it."""
+        level, node = self._step_level, tensor.producer
+        if level is None or self.b.lanes or node is None or node.name != "reduce":
+            return None
+        if not self.b.can_hoist_to(level) or not self._defined_at(tensor, position, level):
+            return None
+        self._step_level = None
+        try:
+            with self.b.at_level(level):
+                return self.element(tensor, position)
+        finally:
+            self._step_level = level
 
     def _recall_row(self, tensor: Tensor, position: Position) -> Value | None:
         """The lanes at a position, if a fold along their row has kept them."""

@@ -412,7 +412,8 @@ class Nest:
                     with em.vector(loop.iv, lanes):
                         body(base + index)
                 else:
-                    body(base + index)
+                    with em.step():
+                        body(base + index)
         em.block = None
         if whole == extent:
             return
