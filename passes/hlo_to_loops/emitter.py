@@ -20,13 +20,13 @@ from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.element_types import ElementType, Kind, element_type
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
+from hlo.passes.hlo_to_loops.strided_loads import Lanes, load_strided
 
 if TYPE_CHECKING:
     from hlo.passes.hlo_to_loops.column_folds import ColumnBlock
 
 INDEX_BITS = 64
 LINE_BYTES = 64  # of a cache line
-MOST_SKIPPED = 4  # lanes this far apart are taken out of vectors side by side
 
 
 class NotVectorizableError(Exception):
@@ -419,8 +419,12 @@ class Emitter:
             return elementwise.constant(b, buffer.type, 0)
         if self.tile is not None and (row := self.tile.load(self, buffer, offset)) is not None:
             return row
-        if 0 < stride <= MOST_SKIPPED and buffer.type.parts == 1:
-            return self._load_skipping(buffer, offset, stride)
+        if buffer.type.parts == 1:
+            source = Lanes(
+                buffer.name, buffer.memref, buffer.type.memory, lambda k: self.index(offset + k)
+            )
+            if (raw := load_strided(b, source, stride, self.mask)) is not None:
+                return elementwise.unpack(b, buffer.type, [raw])
         if not self.gathers:
             raise NotVectorizableError("a load is not contiguous in the lanes")
         raws: list[str] = []
@@ -506,29 +510,6 @@ class Emitter:
         pair = b.fresh()
         b.effect(f"{pair}:2 = vector.deinterleave {raw} : {vector} -> {half}")
         return elementwise.unpack(b, buffer.type, [f"{pair}#0", f"{pair}#1"])
-
-    def _load_skipping(self, buffer: Buffer, offset: Affine, stride: int) -> Value:
-        """Lanes a few elements apart: vectors side by side are loaded, and others left out."""
-        b, memory, lanes = self.b, buffer.type.memory, self.b.lanes
-        count = lanes * stride
-        wide, bits = f"vector<{count}x{memory}>", f"vector<{count}xi1>"
-        if self.mask is None:
-            mask = b.op(f"vector.constant_mask [{count - stride + 1}] : {bits}")
-        else:
-            none = b.constant(False, "i1")
-            places = [lanes if i % stride else i // stride for i in range(count)]
-            narrow = b.type_of("i1")
-            mask = b.op(f"vector.shuffle {self.mask}, {none} {places} : {narrow}, {narrow}")
-        with b.width(count):
-            zero = b.constant(0, memory)
-        raw = b.load(
-            f"vector.maskedload {buffer.name}[{self.index(offset)}], {mask}, {zero} : "
-            f"{buffer.memref}, {bits}, {wide} into {wide}"
-        )
-        taken = b.op(
-            f"vector.shuffle {raw}, {raw} {list(range(0, count, stride))} : {wide}, {wide}"
-        )
-        return elementwise.unpack(b, buffer.type, [taken])
 
     def store(self, value: Value, buffer: Buffer, offset: Affine) -> None:
         """Stores the element (or lanes) at a row-major offset."""

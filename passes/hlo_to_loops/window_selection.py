@@ -23,7 +23,7 @@ from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.conditions import ALWAYS, Condition, at_least, both, less_than
 from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
-from hlo.passes.hlo_to_loops.emitter import MOST_SKIPPED, Buffer, Emitter
+from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.loop_kernel import (
     VECTOR_BITS,
@@ -31,6 +31,7 @@ from hlo.passes.hlo_to_loops.loop_kernel import (
     argument_buffers,
     function_text,
 )
+from hlo.passes.hlo_to_loops.strided_loads import MOST_SKIPPED
 
 FEWEST_UNITS = 8  # for the sake of threads, if there are as many vectors
 MOST_UNROLLED = 25  # taps of a window that are not a loop
