@@ -63,13 +63,15 @@ _FEW_SIDES = 2.5  # flops a cycle of a triangular solution for a few right-hand 
 _INTEGER_DIVISION = {64: 6.7}  # by bits, for each element
 _SHORT_INTEGER_DIVISION = 0.6
 GATHERED = 1.2
-_SCATTERED = 5.0
-_COMPARED = 3.0  # of a sort, in n log2 n
+_SCATTERED = 1.2
+_COMPARED = 1.4  # of a sort, in n log2 n
+_ROW_END = 16.0  # to add up the lanes of a row's accumulators
 _SELECTED = 1.0  # elements of windows, of which select_and_scatter chooses one
 _LONG_RUN = 16  # neighbours that a gather or scatter moves as vectors
 
 MULTIPLY_ADDS = 32.0  # f32 a cycle in register tiles
 _TILE_OVERHEAD = 1.1  # packing, and the ends of tiles
+_NARROW = 0.5  # of that rate, where a row of the result is shorter than a vector
 _FFT_FLOPS = 10.0  # a cycle
 # Flops of LAPACK's routines on n x n matrices in n^3 (LAPACK Working Note 41), and flops a cycle.
 _LAPACK = re.compile(r"^lapack_([sdcz])([a-z0-9]+)_ffi$")
@@ -159,13 +161,13 @@ def _product_cycles(node: Node) -> float:
     kind = node.operands[0].type
     result = node.results[0]
     lanes = VECTOR_BYTES // max(kind.part_type.bits // 8, LEAST_BYTES)
-    last = max((size for size in result.shape[-2:] if size > 1), default=1)
-    used = last / (-(-last // lanes) * lanes)
+    last = result.shape[-1] if result.shape and result.shape[-1] > 1 else lanes
+    used = last / (-(-last // lanes) * lanes) * (_NARROW if last < lanes else 1.0)
     rate = MULTIPLY_ADDS * LEAST_BYTES / max(kind.part_type.bits // 8, LEAST_BYTES)
     if kind.is_integer and kind.bits == 8:
         rate *= 4
     times = 4 if kind.is_complex else 1
-    return times * multiply_adds(node) / (rate * max(used, 0.25)) * _TILE_OVERHEAD
+    return times * multiply_adds(node) / (rate * max(used, 0.1)) * _TILE_OVERHEAD
 
 
 def _fold_cycles(node: Node) -> float:
@@ -177,7 +179,11 @@ def _fold_cycles(node: Node) -> float:
     if node.name == "reduce_window" and cumulative_dim(node) is None:
         folded = node.results[0].size * math.prod(node.attributes["window_dimensions"])
     each = sum(_body_cycles(region) for region in node.regions)
-    return each * folded / max(operand.size, 1) * vectors(operand)
+    rows = 0
+    if node.name == "reduce":
+        wide = [d for d, size in enumerate(operand.shape) if size != 1]
+        rows = node.results[0].size if wide and wide[-1] in node.attributes["dimensions"] else 0
+    return each * folded / max(operand.size, 1) * vectors(operand) + _ROW_END * rows
 
 
 def _library_cycles(node: Node) -> float:

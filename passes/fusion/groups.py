@@ -15,6 +15,7 @@ from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.attention import KIND as ATTENTION
 from hlo.passes.fusion.attention import Attention
 from hlo.passes.fusion.attentions import find_attentions
+from hlo.passes.fusion.decision import FusionDecision
 from hlo.passes.fusion.op_traits import (
     CONTRACTIONS,
     ELEMENTWISE,
@@ -47,25 +48,6 @@ MAX_PLACES = 4
 MAX_PLACES_OF_MOVEMENT = 32
 AT_ROOT = frozenset((ROOT,))
 MAX_COPIES = 8  # ops of a kernel that others compute too: more would cost more than what they read
-
-
-@dataclass(frozen=True)
-class FusionDecision:
-    """Whether a producer was fused into a consumer's kernel, and why."""
-
-    fused: bool
-    reason: str
-
-    @staticmethod
-    def yes(reason: str) -> FusionDecision:
-        return FusionDecision(True, reason)
-
-    @staticmethod
-    def no(reason: str) -> FusionDecision:
-        return FusionDecision(False, reason)
-
-    def __bool__(self) -> bool:
-        return self.fused
 
 
 @dataclass(eq=False)
@@ -504,6 +486,8 @@ class BlockFusion:
             return FusionDecision.no("it is computed by a library or by plain loops")
         if any(n.name in CONTRACTIONS for n in group.nodes):
             return FusionDecision.no("the kernel already holds a contraction")
+        if group.root.results[0].size != node.results[0].size:
+            return FusionDecision.no("the kernel has more elements than its result")
         for other in group.nodes:
             if not goes_element_by_element(other, node.results[0].size):
                 return FusionDecision.no(

@@ -297,3 +297,14 @@ def test_convolutions_of_other_ranks(rank: int) -> None:
     )  # fmt: skip
     p.result(p.op("add", [y, bias], y.shape))
     p.check(ulps=16)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize("columns", [2, 3, 4, 7])
+def test_fewer_columns_than_half_a_vector(kind: str, columns: int) -> None:
+    p = Program()
+    x, w = p.sample((70, 33), kind), p.sample((33, columns), kind)
+    p.result(dot(p, x, w, ([1], [0])))
+    y = p.sample((70, columns), kind)
+    p.result(dot(p, x, y, ([0], [0])))
+    p.check()
