@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import statistics
 import sys
 from bisect import bisect_left, bisect_right
@@ -31,7 +32,8 @@ thread(s), with a clock around each kernel; of {runs} runs the fastest one of ea
 Kernels of at least a microsecond a call are compared: *rank* is Spearman's correlation between
 estimated and measured times, *ratio* the estimated time / the measured one, as the median over
 kernels with the quarters below and above it, *sum* that of all of them together. docs/fusion.md
-says how times are estimated.
+says how times are estimated. The load average was {load:.1f}: where others use the machine too,
+what moves most takes longest.
 
 | program | kernels | measured ms | estimated ms | sum | rank | ratio | quarters |
 |---|---|---|---|---|---|---|---|
@@ -124,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows.append(_row("all", agreement(all_pairs)))
     print(rows[-1])
     if not args.names:
-        heading = _HEADING.format(threads=args.threads, runs=args.runs)
+        heading = _HEADING.format(threads=args.threads, runs=args.runs, load=os.getloadavg()[0])
         PAGE.write_text(heading + "\n".join(rows) + "\n")
     return 0
 
