@@ -142,7 +142,7 @@ class _Reader:
         if self.live.is_view(node):
             return Step((), reads, tuple(dict.fromkeys(after)))
         pairs = [(self.live.root(o), r) for o, r in carried_through(node)]
-        over = [(o, r) for o, r in (*pairs, *_written_over(node)) if self._is_whole(o)]
+        over = [(o, r) for o, r in (*pairs, *written_over(node)) if self._is_whole(o)]
         for changed, _ in pairs:  # who reads the old content stays ahead of the change
             after += [r for r in readers.get(changed, ()) if r < at]
         for result in node.results:
@@ -191,7 +191,7 @@ def nested_homes(node: Node, index: int) -> dict[int, Tensor]:
     return dict(enumerate(node.regions[1].arguments))
 
 
-def _written_over(node: Node) -> list[tuple[Tensor, Tensor]]:
+def written_over(node: Node) -> list[tuple[Tensor, Tensor]]:
     """(operand, result) pairs of an op whose result may be computed in the operand's memory."""
     if node.name in BRANCHES:
         found = [(branch_source(r, k), t) for r in node.regions for k, t in enumerate(node.results)]
@@ -203,7 +203,7 @@ def _written_over(node: Node) -> list[tuple[Tensor, Tensor]]:
     elif node.name == "fusion" and (inner := sort_in(node.regions[0])) is not None:
         outer = dict(zip(node.regions[0].arguments, node.operands, strict=True))
         results = dict(zip(node.regions[0].results, node.results, strict=True))
-        pairs = [(outer.get(o), results.get(r)) for o, r in _written_over(inner)]
+        pairs = [(outer.get(o), results.get(r)) for o, r in written_over(inner)]
         return [(o, r) for o, r in pairs if o is not None and r is not None]
     elif node.name == "fusion":
         unmoved = _read_where_written(node.regions[0])

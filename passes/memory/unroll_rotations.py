@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
+from hlo.passes.hlo_to_host.carried import carried_through
+from hlo.passes.hlo_to_loops.graph import Node, Region, reading, users
+from hlo.passes.memory.block_problem import bytes_of, written_over
 from hlo.passes.rewrite.builder import BodyFunction, Builder
 from hlo.passes.rewrite.inlining import copy_block_before
-from hlo.passes.rewrite.walk import body_of, operations, operations_named, terminator_of
+from hlo.passes.rewrite.walk import body_of, functions, operations, operations_named, terminator_of
 from hlo.passes.simplify.analyze_trip_counts import TRIP_COUNT
 from hlo.passes.simplify.dead_code import has_effects
 
@@ -24,6 +27,9 @@ class UnrollRotations(Pass):
     A carry lives in one buffer, so one that becomes another is copied in every iteration. In as
     many iterations as carries take turns, every one is back in its buffer and nothing is copied.
     The iterations left over run ahead of the loop.
+
+    A carry whose next value cannot be computed over the old one, as that of a stencil, takes turns
+    with a buffer beside it: of two iterations the second computes it where it lives.
 
     Where the trip count is not known, each further iteration runs if the loop's condition holds
     then; a loop that ends in between changes carries round once. The condition is the same again
@@ -53,12 +59,25 @@ class UnrollRotations(Pass):
 
     def run(self, module: ir.Module) -> bool:
         changed = False
+        beside = self._beside(module)
         for loop in reversed(operations_named(module, {"hlo.while"})):
-            changed |= self._unrolled(loop)
+            changed |= self._unrolled(loop, loop in beside)
         return changed
 
-    def _unrolled(self, loop: ir.Operation) -> bool:
+    def _beside(self, module: ir.Module) -> set[ir.Operation]:
+        """The loops with carries that are computed beside the old value and would be copied."""
+        found: set[ir.Operation] = set()
+        for function in functions(module).values():
+            with reading(body_of(function)) as region:
+                for node in _loops(region):
+                    if sum(_copied_bytes(node.regions[1])) >= self.least_bytes:
+                        found.add(node.source)
+        return found
+
+    def _unrolled(self, loop: ir.Operation, is_beside: bool) -> bool:
         turns = self._turns(loop)
+        if is_beside and turns == 1:
+            turns = 2
         size = len(operations(loop))
         if not 2 <= turns <= self.most_copies:
             return False
@@ -99,6 +118,28 @@ class UnrollRotations(Pass):
             seen |= group
             turns = math.lcm(turns, len(group))
         return turns
+
+
+def _loops(region: Region) -> Iterator[Node]:
+    for node in region.nodes:
+        for inner in node.regions:
+            yield from _loops(inner)
+        if node.name == "while":
+            yield node
+
+
+def _copied_bytes(body: Region) -> Iterator[int]:
+    """Bytes of each carry whose next value is computed while the old one is still read."""
+    position = {node: i for i, node in enumerate(body.nodes)}
+    readers = users(body.nodes)
+    for old, new in zip(body.arguments, body.results, strict=True):
+        maker = new.producer
+        if maker is None or maker not in position or old not in readers:
+            continue
+        is_last = all(position[reader] <= position[maker] for reader in readers[old])
+        over = (old, new) in (*carried_through(maker), *written_over(maker))
+        if maker in readers[old] and not (is_last and over):
+            yield bytes_of(new)
 
 
 def _unroll_counted(loop: ir.Operation, turns: int, count: int) -> None:

@@ -49,6 +49,7 @@ def rotation(carries: int, count: int, results: str, known: bool = True) -> str:
 SHAPES = pytest.mark.parametrize(
     ("carries", "results"),
     [
+        (1, "%new"),  # one that is computed beside its old value
         (2, "%c1, %new"),  # leapfrog
         (3, "%c1, %c2, %new"),  # three levels
         (3, "%c1, %c0, %new"),  # a pair changes places, the third is new
