@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import nn
 
 import hlo
 from hlo.driver.gpu_compile import GpuCompiled
@@ -92,7 +95,21 @@ def attention(rows: int, kind: str, low: str) -> str:
     return ATTENTION.replace("ROWS", str(rows)).replace("TYPE", kind).replace("LOW", low)
 
 
+def gradients(rows: int, kind: Any) -> str:
+    """The backward pass of an attention of 40 keys: tiles of 32 and 8, and as many of rows."""
+
+    def loss(q: Any, k: Any, v: Any) -> Any:
+        out = nn.softmax(q @ k.T) @ v
+        return jnp.sin(out.astype(jnp.float32)).sum()
+
+    sizes = (rows, 40, 40)
+    arguments = [np.zeros((size, 16), kind) for size in sizes]
+    return str(hlo.from_jax(jax.grad(loss, argnums=(0, 1, 2)), *arguments))
+
+
 PROGRAMS = {
+    "gradients": gradients(40, np.float32),
+    "gradients_f16": gradients(40, np.float16),
     "attention": attention(24, "f32", "0xFF800000"),
     "attention_f16": attention(24, "f16", "0xFC00").replace("40", "80"),
     "decode": attention(2, "f32", "0xFF800000"),
@@ -156,7 +173,9 @@ def survivors(name: str, pattern: str, by: str) -> tuple[int, list[str]]:
     return len(made), [what for what, mutant in made if not is_caught(text, mutant)]
 
 
-BLOCKED = ["sum", "large_transpose", "dot", "dot_f16", "attention", "attention_f16", "decode"]
+GRADIENTS = [pytest.param(name, marks=pytest.mark.slow) for name in ("gradients", "gradients_f16")]
+BLOCKED = ["sum", "large_transpose", "dot", "dot_f16", "attention", "attention_f16", "decode",
+           *GRADIENTS]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BLOCKED)
@@ -166,7 +185,7 @@ def test_a_removed_barrier_is_caught(name: str) -> None:
     assert left == []
 
 
-@pytest.mark.parametrize("name", ["attention", "attention_f16"])
+@pytest.mark.parametrize("name", ["attention", "attention_f16", *GRADIENTS])
 def test_a_removed_wait_for_copies_is_caught(name: str) -> None:
     count, left = survivors(name, r"^\s*cp\.async\.wait_group\s+\d+;", "")
     assert count > 0
