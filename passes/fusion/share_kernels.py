@@ -35,7 +35,7 @@ class ShareKernels(Pass):
             with reading(body_of(function)) as region:
                 groups: dict[object, list[_Opened]] = {}
                 for opened in filter(None, map(_opened, _fusions(region))):
-                    groups.setdefault(structural_key(opened.region), []).append(opened)
+                    groups.setdefault(opened.key, []).append(opened)
                 for members in groups.values():
                     changed |= _share(members)
         return changed
@@ -48,6 +48,11 @@ class _Opened:
     fusion: Node
     holes: Sequence[Node]
     region: Region
+
+    @property
+    def key(self) -> object:
+        """Equal where the same was taken out of the same kernel; arguments may be parts too."""
+        return tuple(node.name for node in self.holes), structural_key(self.region)
 
 
 def _fusions(region: Region) -> Iterator[Node]:
