@@ -85,7 +85,7 @@ class Fuse(Pass):
         for node in sorted(doomed, key=fusion.position.__getitem__, reverse=True):
             if not any(len(list(r.uses)) for r in node.source.results):
                 node.source.erase()
-        if any(edge.siblings for edge in fusion.edges):
+        if any(group.more_roots for group in groups):
             sort_by_dependence(block)  # some readers stand ahead of a kernel's last root
         return changed or bool(groups)
 

@@ -250,8 +250,10 @@ def fits_register_tiles(node: Node) -> bool:
         return False
     if node.name == "convolution":
         labels = node.attributes["dimension_numbers"]
+        gaps = node.attributes.get("lhs_dilation") or ()
         return (
-            labels["kernel"][-1] == "o"
+            all(gap == 1 for gap in gaps)  # prepare-convolutions leaves no others
+            and labels["kernel"][-1] == "o"
             and labels["output"][-1] == "f"
             and (
                 takes_features(tensor.type, tensor.shape[-1], groups_of(node))

@@ -78,3 +78,14 @@ def test_taps_that_meet_zeros(bad: float) -> None:
     p.result(convolution(p, x, k, [2], [(2, 2)]))
     p.result(convolution(p, x, k, [2], [(2, 2)], [True]))
     p.check(ulps=4)
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+def test_kernels_of_programs_that_are_not_optimised(groups: int) -> None:
+    """Nothing has split the convolution then: the kernel meets the zeros between elements."""
+    p = Program()
+    x = p.sample((2, 5, 6, 48), "f32")
+    k = p.sample((2, 2, 48 // groups, 51), "f32")
+    p.result(convolution(p, x, k, (2, 1), [(1, 0), (1, 1)], groups=groups))
+    p.result(convolution(p, x, k, (3, 2), [(0, 2), (1, 0)], groups=groups))
+    p.check(ulps=4, optimize=False)
