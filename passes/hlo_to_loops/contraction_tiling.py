@@ -109,7 +109,7 @@ def tiling_of(
             with the result.
         grouped: whether the last dimension but one is the group.
     """
-    row_dim = _row_dim(shape, row_dims)
+    row_dim = _row_dim(shape[: len(shape) - (2 if grouped else 1)], row_dims)
     extent = shape[row_dim] if row_dim >= 0 else 1
     columns = -(-shape[-1] // lanes)
     if extent <= 3 or (wide and columns >= WIDE_VECTORS):
@@ -154,13 +154,13 @@ def groups_of(node: Node) -> int:
     return node.attributes["feature_group_count"] * node.attributes["batch_group_count"]
 
 
-def _row_dim(shape: Sequence[int], preferred: Sequence[int]) -> int:
+def _row_dim(positions: Sequence[int], preferred: Sequence[int]) -> int:
     """The last dimension with enough rows for a tile, else the one with most; -1 if all are 1."""
-    wide = [d for d in range(len(shape) - 1) if shape[d] > 1]
+    wide = [d for d, extent in enumerate(positions) if extent > 1]
     if not (choice := [d for d in wide if d in preferred]):
         return max(wide, default=-1)
-    enough = [d for d in choice if shape[d] >= MOST_ROWS[3]]
-    return max(enough) if enough else max(choice, key=lambda d: (shape[d], d))
+    enough = [d for d in choice if positions[d] >= MOST_ROWS[3]]
+    return max(enough) if enough else max(choice, key=lambda d: (positions[d], d))
 
 
 def _left_dims(node: Node) -> range:

@@ -125,3 +125,13 @@ def test_one_tensor_as_input_and_turned_kernel() -> None:
     x = p.sample(case.data, "f32")
     p.result(case.convolve(p, x, turned(p, x, [1, 2])))
     p.check(ulps=64)
+
+
+@pytest.mark.parametrize(("features", "groups"), [(51, 3), (34, 2), (96, 2), (48, 48)])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_one_position_of_several_groups(features: int, groups: int, batch: int) -> None:
+    """Tiles have one row then: the groups, each with columns of its own, are no rows."""
+    p = Program()
+    x, w = p.sample((batch, 1, 16 * groups), "f32"), p.sample((1, features, 16), "f32")
+    p.result(convolve(p, x, w, "b0f 0oi b0f", [1], [(0, 0)], [1], [1], groups))
+    p.check(ulps=4)
