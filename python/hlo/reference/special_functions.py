@@ -49,7 +49,16 @@ def erf_inv(operand: Array) -> Array:
 
 def lgamma(operand: Array) -> Array:
     """Logarithm of the magnitude of the gamma function; infinite at its poles and at infinities."""
-    return rounded(lambda x: np.where(np.isinf(x), np.inf, _scipy_special().gammaln(x)), operand)
+    return rounded(_lgamma, operand)
+
+
+def _lgamma(x: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        near_zero = -np.log(
+            np.abs(x)
+        )  # where scipy's is infinite: beside the pole, x gamma(x) is 1
+    found = np.where(np.abs(x) < 1e-300, near_zero, _scipy_special().gammaln(x))
+    return np.where(np.isinf(x), np.inf, found)
 
 
 def _digamma(x: Array) -> Array:

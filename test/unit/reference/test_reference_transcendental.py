@@ -196,6 +196,11 @@ def test_poles() -> None:
     assert_same(special_functions.erf_inv(ends), np.array([np.inf, -np.inf, np.nan], np.float32))
 
 
+def test_lgamma_of_subnormal_numbers_is_finite() -> None:
+    tiny = np.array([5e-324, -5e-324, 1e-310, -1e-310, 1e-301])
+    np.testing.assert_allclose(special_functions.lgamma(tiny), -np.log(np.abs(tiny)), rtol=1e-14)
+
+
 @pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16, np.float32, np.float64])
 def test_next_after_matches_xla(dtype: object) -> None:
     values = corner_floats(dtype)
