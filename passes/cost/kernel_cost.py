@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hlo.passes.cost.estimate import Estimate, estimate
 from hlo.passes.cost.machine import Machine
-from hlo.passes.cost.op_cost import flops, transcendentals
+from hlo.passes.cost.op_cost import FREE_OF_FLOPS, flops, transcendentals
 from hlo.passes.cost.residence import Traffic, residence
 from hlo.passes.cost.transfers import bytes_given, bytes_taken, is_splat, readers_in, transfers_of
 from hlo.passes.hlo_to_host.launch_ids import launch_ids
@@ -15,25 +15,7 @@ from hlo.passes.hlo_to_host.liveness import BlockLiveness
 from hlo.passes.hlo_to_loops.graph import Node, Region, is_composite
 
 TRIP_COUNT = "hlo.trip_count"
-_MOVING = frozenset(
-    [
-        "bitcast_convert",
-        "broadcast_in_dim",
-        "concatenate",
-        "constant",
-        "convert",
-        "copy",
-        "dynamic_slice",
-        "dynamic_update_slice",
-        "gather",
-        "iota",
-        "pad",
-        "reshape",
-        "reverse",
-        "slice",
-        "transpose",
-    ]
-)
+_MOVING = FREE_OF_FLOPS - {"custom_call"}
 
 
 @dataclass(frozen=True)

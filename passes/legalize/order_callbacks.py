@@ -10,8 +10,10 @@ from hlo.executable.callbacks import TARGET
 from hlo.passes.base import Pass
 from hlo.passes.legalize.remove_tokens import drop_tokens_from_signatures
 from hlo.passes.rewrite.builder import Builder
+from hlo.passes.rewrite.signature import append_branch_result
 from hlo.passes.rewrite.tensor_types import is_token
 from hlo.passes.rewrite.walk import body_of, functions, operations, operations_named, replace
+from hlo.passes.simplify.dead_code import has_effects
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class OrderCallbacks(Pass):
     Tokens become 32-bit integers if a callback takes one, so that callbacks they order depend on
     each other as any values do, through loops and branches. `main` takes and returns no tokens
     then. Callbacks of one block that no token orders take a result of the one before as a last
-    operand, of which nothing is read.
+    operand, of which nothing is read. A branch that only has effects gets a result.
 
         %0 = hlo.custom_call @hlo.python_callback(%x) : (tensor<f32>) -> tensor<i32>
         %1 = hlo.custom_call @hlo.python_callback(%y) : (tensor<f32>) -> tensor<i32>
@@ -41,6 +43,8 @@ class OrderCallbacks(Pass):
         for call in calls:
             block = call.block
             last[block] = _after(last[block], call) if block in last else call
+        if calls:
+            _give_results_to_branches(module)
         return bool(calls)
 
 
@@ -64,6 +68,15 @@ def _after(before: ir.Operation, call: ir.Operation) -> ir.Operation:
     new = Builder.before(call).create(call.name, [*call.operands, value], types, attributes)
     replace(call, list(new.results))
     return new
+
+
+def _give_results_to_branches(module: ir.Module) -> None:
+    """Later passes know ops by their results: a branch with effects alone returns a number."""
+    integer = ir.IntegerType.get_signless(32, module.context)
+    for op in reversed(operations_named(module, {"hlo.if", "hlo.case"})):
+        if has_effects(op) and all(is_token(result.type) for result in op.results):
+            kind = Builder.before(op).tensor((), integer)
+            append_branch_result(op, kind, lambda inside: inside.constant(0, integer))
 
 
 def _tokens_to_integers(module: ir.Module) -> None:

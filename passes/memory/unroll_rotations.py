@@ -87,8 +87,7 @@ class UnrollRotations(Pass):
                 return False
             _unroll_counted(loop, turns, count)
             return True
-        calls = [op for op in operations(loop) if op.name == "hlo.custom_call"]
-        if size * turns > self.max_ops or any(has_effects(op) for op in calls):
+        if size * turns > self.max_ops or has_effects(loop):
             return False
         _unroll_conditional(loop, turns)
         return True

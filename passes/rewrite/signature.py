@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hlo import ir
 from hlo.passes.rewrite.builder import Builder
@@ -63,23 +63,44 @@ def keep_carries(loop: ir.Operation, kept: Sequence[int]) -> ir.Operation:
     return new
 
 
+def append_branch_result(
+    branch: ir.Operation, kind: ir.Type, value_in: Callable[[Builder], ir.Value]
+) -> ir.Operation:
+    """A `hlo.if` or `hlo.case` in place of `branch` with one result more.
+
+    `value_in` makes the value of type `kind` that a block returns, at its end.
+    """
+    for index in range(len(branch.regions)):
+        block = body_of(branch, index)
+        last = terminator_of(block)
+        set_terminator_operands(block, [*last.operands, value_in(Builder.before(last))])
+    kinds = [*(result.type for result in branch.results), kind]
+    return _rebuilt(branch, kinds, range(len(branch.results)))
+
+
 def keep_branch_results(branch: ir.Operation, kept: Sequence[int]) -> ir.Operation:
     """A `hlo.if` or `hlo.case` in place of `branch` with only some of its results.
 
     The dropped results must have no uses left.
     """
-    new = Builder.before(branch).create(
-        branch.name,
-        list(branch.operands),
-        [branch.results[i].type for i in kept],
-        dict(_attributes(branch)),
-        regions=len(branch.regions),
-    )
     for index in range(len(branch.regions)):
         block = body_of(branch, index)
         returned = list(terminator_of(block).operands)
         set_terminator_operands(block, [returned[i] for i in kept])
-        block.append_to(new.regions[index])
+    return _rebuilt(branch, [branch.results[i].type for i in kept], kept)
+
+
+def _rebuilt(branch: ir.Operation, kinds: Sequence[ir.Type], kept: Sequence[int]) -> ir.Operation:
+    """The blocks of a branch in an op with results of these types, the first ones those kept."""
+    new = Builder.before(branch).create(
+        branch.name,
+        list(branch.operands),
+        kinds,
+        dict(_attributes(branch)),
+        regions=len(branch.regions),
+    )
+    for index in range(len(branch.regions)):
+        body_of(branch, index).append_to(new.regions[index])
     for position, index in enumerate(kept):
         branch.results[index].replace_all_uses_with(new.results[position])
     branch.erase()

@@ -10,20 +10,13 @@ _KEPT = frozenset({"builtin.module", "func.func", "func.return", "hlo.return"})
 
 
 def has_effects(op: ir.Operation) -> bool:
-    """Whether an op does more than compute its results."""
+    """Whether an op, or one in it, does more than compute its results."""
     if op.name in _KEPT:
         return True
-    return _is_effect(op) or any(_is_effect(inner) for inner in _nested_calls(op))
-
-
-def _is_effect(op: ir.Operation) -> bool:
-    return op.name == "hlo.custom_call" and ir.attributes.boolean(op, "has_side_effect")
-
-
-def _nested_calls(op: ir.Operation) -> list[ir.Operation]:
-    if op.name not in ("hlo.while", "hlo.if", "hlo.case"):
-        return []
-    return [inner for inner in operations(op) if inner.name == "hlo.custom_call"]
+    if op.name != "hlo.custom_call" and not len(op.regions):
+        return False
+    calls = ir.operations_named(op, ["hlo.custom_call"])
+    return any(ir.attributes.boolean(call, "has_side_effect") for call in calls)
 
 
 def erase_dead_ops(root: ir.Module | ir.Operation) -> bool:

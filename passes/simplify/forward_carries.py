@@ -98,9 +98,8 @@ def erase_dead_ops_in(block: ir.Block) -> None:
     """Erases the dead ops of a block."""
     for view in reversed(list(block.operations)):
         op = view.operation
-        if has_effects(op):
-            continue
-        if all(next(iter(result.uses), None) is None for result in op.results):
+        is_used = any(next(iter(result.uses), None) is not None for result in op.results)
+        if not is_used and not has_effects(op):
             op.erase()
         elif len(op.regions):
             for region in op.regions:
@@ -124,18 +123,12 @@ def _live_carries(loop: ir.Operation) -> set[int]:
     while True:
         needed = {returned[i] for i in live}
         for op, read in zip(reversed(ops), reversed(reads), strict=True):
-            if _has_inner_effects(op) or any(result in needed for result in op.results):
+            if has_effects(op) or any(result in needed for result in op.results):
                 needed |= read
         grown = live | {argument_index[value] for value in needed if value in argument_index}
         if grown == live:
             return live
         live = grown
-
-
-def _has_inner_effects(op: ir.Operation) -> bool:
-    if not len(op.regions):
-        return has_effects(op)
-    return any(inner.name == "hlo.custom_call" and has_effects(inner) for inner in operations(op))
 
 
 def _values_read(op: ir.Operation) -> set[ir.Value]:

@@ -112,13 +112,7 @@ def _hoist(loop: ir.Operation) -> bool:
 
 
 def _may_move(op: ir.Operation) -> bool:
-    if has_effects(op) or op.name == "hlo.optimization_barrier":
-        return False
-    if not len(op.regions):
-        return True
-    return not any(
-        inner.name == "hlo.custom_call" and has_effects(inner) for inner in operations(op)
-    )
+    return not has_effects(op) and op.name != "hlo.optimization_barrier"
 
 
 def _values_read(op: ir.Operation) -> set[ir.Value]:

@@ -83,30 +83,24 @@ void Call::expect(std::initializer_list<int> operandRanks, std::initializer_list
     throw Error(HLO_ERROR, "LAPACK: the number or rank of operands or results does not fit the routine");
 }
 
-template <typename T> void Call::load(const Tensor &tensor, int64_t item, T *to) const {
-  const T *from = matrixOf<T>(tensor, item);
+template <typename T> void Call::move(const Tensor &tensor, const T *from, T *to, int64_t rows, int64_t columns) const {
   const bool isVector = tensor.rows() == 1 || tensor.columns() == 1;
   if (columnMajor || isVector) {
     if (from != to)
       std::copy_n(from, tensor.rows() * tensor.columns(), to);
   } else if (from == to) {
-    transposeInPlace(to, tensor.rows());
+    transposeInPlace(to, rows);
   } else {
-    transpose(from, to, tensor.rows(), tensor.columns());
+    transpose(from, to, rows, columns);
   }
 }
 
+template <typename T> void Call::load(const Tensor &tensor, int64_t item, T *to) const {
+  move<T>(tensor, matrixOf<T>(tensor, item), to, tensor.rows(), tensor.columns());
+}
+
 template <typename T> void Call::store(const Tensor &tensor, int64_t item, T *from) const {
-  T *to = matrixOf<T>(tensor, item);
-  const bool isVector = tensor.rows() == 1 || tensor.columns() == 1;
-  if (columnMajor || isVector) {
-    if (from != to)
-      std::copy_n(from, tensor.rows() * tensor.columns(), to);
-  } else if (from == to) {
-    transposeInPlace(to, tensor.rows());
-  } else {
-    transpose(static_cast<const T *>(from), to, tensor.columns(), tensor.rows());
-  }
+  move<T>(tensor, from, matrixOf<T>(tensor, item), tensor.columns(), tensor.rows());
 }
 
 #define HLO_INSTANTIATE(T)                                                                                             \

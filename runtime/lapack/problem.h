@@ -94,6 +94,8 @@ private:
   template <typename T> static T *vectorOf(const Tensor &tensor, int64_t item) {
     return static_cast<T *>(tensor.data) + item * tensor.columns();
   }
+  /// One matrix of a tensor between its memory and a column-major one: `rows` x `columns` as it lies in `from`.
+  template <typename T> void move(const Tensor &tensor, const T *from, T *to, int64_t rows, int64_t columns) const;
 };
 
 /// One routine applied to each item of a batch.

@@ -5,12 +5,13 @@ beside the program. Here the functions are registered with the runtime, and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from hlo import ir
+from hlo.diagnostics import UnsupportedError
 from hlo.executable.callbacks import TARGET, ArrayType, PythonCallback, register
 
 JAX_TARGET = "xla_ffi_python_cpu_callback"
@@ -23,28 +24,31 @@ def callbacks_of(lowered: Any) -> list[Callable[..., Any]]:
 
 
 def adopt(module: ir.Module, functions: Sequence[Callable[..., Any]]) -> None:
-    """Makes the calls of a module calls of registered functions. Changes `module`."""
-    for call in list(_calls(module.operation, JAX_TARGET)):
+    """Makes the calls of a module calls of registered functions. Changes `module`.
+
+    Raises:
+        UnsupportedError: it calls functions that are not among `functions`.
+    """
+    for call in _calls(module, JAX_TARGET):
         index = ir.IntegerAttr(ir.DictAttr(call.attributes["mhlo.backend_config"])["index"]).value
+        if index >= len(functions):
+            raise UnsupportedError(
+                f"the program calls Python function {index}, and jax gives {len(functions)} with "
+                "it; this version of jax keeps them elsewhere",
+                op=call.name,
+                location=str(call.location),
+            )
         _replace(call, functions[index])
 
 
 def calls_python(module: ir.Module) -> bool:
     """Whether a program calls functions that this process alone has."""
-    return next(_calls(module.operation, TARGET), None) is not None
+    return bool(_calls(module, TARGET))
 
 
-def _calls(operation: ir.Operation, target: str) -> Iterator[ir.Operation]:
-    for region in operation.regions:
-        for block in region:
-            for view in block:
-                nested = view.operation
-                yield from _calls(nested, target)
-                if (
-                    nested.name == "hlo.custom_call"
-                    and ir.attributes.string(nested, "call_target_name") == target
-                ):
-                    yield nested
+def _calls(module: ir.Module, target: str) -> list[ir.Operation]:
+    calls = ir.operations_named(module.operation, ["hlo.custom_call"])
+    return [c for c in calls if ir.attributes.string(c, "call_target_name") == target]
 
 
 def _replace(call: ir.Operation, function: Callable[..., Any]) -> None:

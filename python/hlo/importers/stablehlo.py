@@ -165,6 +165,5 @@ def from_jax(function: Callable[..., Any], *args: Any, **kwargs: Any) -> ir.Modu
     jitted: Any = function if hasattr(function, "lower") else jax.jit(function, keep_unused=True)
     lowered = jitted.lower(*args, **kwargs)
     module = import_stablehlo(lowered.compiler_ir(dialect="stablehlo"))
-    if functions := python_callbacks.callbacks_of(lowered):
-        python_callbacks.adopt(module, functions)
+    python_callbacks.adopt(module, python_callbacks.callbacks_of(lowered))
     return module

@@ -17,6 +17,7 @@ from jax.experimental import io_callback
 import hlo
 import hlo.numpy as hnp
 from hlo.diagnostics import CompileError, UnsupportedError
+from hlo.importers import import_stablehlo, python_callbacks
 from hlo.reference.evaluate import evaluate
 
 Log = list[Any]
@@ -218,6 +219,27 @@ def test_callbacks_of_other_processes_are_errors() -> None:
     number = module[start : module.index(" ", start)]
     with pytest.raises(UnsupportedError, match="is not one of this process"):
         hlo.compile(module.replace(f"callback = {number} ", "callback = 987654321 "))
+
+
+def test_functions_that_jax_does_not_give_are_missed() -> None:
+    text = jax.jit(lambda x: jax.pure_callback(np.abs, like(x), x)).lower(X).as_text()
+    with pytest.raises(UnsupportedError, match="jax gives 0 with it"):
+        python_callbacks.adopt(import_stablehlo(text), [])
+
+
+def test_effects_keep_loops_and_branches_whose_results_nobody_reads() -> None:
+    log: Log = []
+
+    def f(x: Any) -> Any:
+        def body(i: Any, c: Any) -> Any:
+            lax.cond(i > 1, lambda: io_callback(log.append, None, i), lambda: None)
+            return c * 2
+
+        lax.fori_loop(0, 4, body, x)
+        return x
+
+    compiled_from_jax(f, X)(X)
+    assert [int(i) for i in log] == [2, 3]
 
 
 def test_they_are_not_for_gpus() -> None:

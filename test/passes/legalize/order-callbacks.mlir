@@ -1,5 +1,6 @@
 // Tokens of Python callbacks become integers: through signatures, loops and branches.
 // RUN: hlo-opt --order-callbacks %s | FileCheck %s
+// RUN: hlo-opt --order-callbacks %s | FileCheck %s --check-prefix=BRANCH
 
 // CHECK-LABEL: func.func @main(%arg0: tensor<f32>, %arg1: tensor<i32>) -> tensor<f32>
 // CHECK-NOT: token
@@ -27,4 +28,19 @@ func.func @main(%t: !hlo.token, %x: tensor<f32>, %i: tensor<i32>) -> (!hlo.token
     "hlo.return"(%5) : (!hlo.token) -> ()
   }) : (tensor<i32>) -> !hlo.token
   return %1, %0#1 : !hlo.token, tensor<f32>
+}
+
+// A branch that has effects alone gets a result.
+// BRANCH-LABEL: func.func private @branches
+// BRANCH: %{{.*}} = "hlo.if"
+// BRANCH: hlo.custom_call @hlo.python_callback
+// BRANCH: hlo.return %{{.*}} : tensor<i32>
+func.func private @branches(%p: tensor<i1>, %x: tensor<f32>) {
+  "hlo.if"(%p) ({
+    %0 = "hlo.custom_call"(%x) {call_target_name = "hlo.python_callback", has_side_effect = true, mhlo.backend_config = {callback = 3 : i64}} : (tensor<f32>) -> tensor<i32>
+    "hlo.return"() : () -> ()
+  }, {
+    "hlo.return"() : () -> ()
+  }) : (tensor<i1>) -> ()
+  return
 }
