@@ -18,8 +18,7 @@ from hlo.passes.hlo_to_loops.attention_parts import (
     attention_parts,
     spread_from,
 )
-from hlo.passes.hlo_to_loops.emitter import splat_of
-from hlo.passes.hlo_to_loops.graph import Node, Tensor
+from hlo.passes.hlo_to_loops.graph import Node, Tensor, splat_of
 
 KIND = "attention"
 MAX_CORE = 48  # ops between the dots

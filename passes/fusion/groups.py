@@ -35,8 +35,7 @@ from hlo.passes.fusion.op_traits import (
 from hlo.passes.hlo_to_loops.affine import merge_cuts
 from hlo.passes.hlo_to_loops.contraction_tiling import takes_elementwise, takes_prologue
 from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim
-from hlo.passes.hlo_to_loops.emitter import splat_of
-from hlo.passes.hlo_to_loops.graph import Node, Tensor, free_tensors, users
+from hlo.passes.hlo_to_loops.graph import Node, Tensor, free_tensors, splat_of, users
 from hlo.passes.hlo_to_loops.index_maps import ROOT, IndexMaps
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
 from hlo.passes.kernel_forms.split_reductions import PARTIAL

@@ -18,8 +18,8 @@ from hlo.passes.hlo_to_gpu.rows import block_for, guarded_threads
 from hlo.passes.hlo_to_gpu.thread_builder import WARP
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine
 from hlo.passes.hlo_to_loops.attention_parts import DEPTH, KEY, WIDTH, AttentionParts, Operand
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
-from hlo.passes.hlo_to_loops.emitter import Buffer
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.online_softmax import OnlineSoftmax
 

@@ -36,9 +36,10 @@ from hlo.passes.hlo_to_loops.attention_parts import (
     Contraction,
     row_name,
 )
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.element_types import element_type
-from hlo.passes.hlo_to_loops.emitter import SCALAR, Buffer
+from hlo.passes.hlo_to_loops.emitter import SCALAR
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.online_softmax import OnlineSoftmax, exponent_shift
 

@@ -27,8 +27,8 @@ from hlo.passes.hlo_to_loops.attention_parts import (
     AttentionParts,
     row_name,
 )
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
-from hlo.passes.hlo_to_loops.emitter import Buffer
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.online_softmax import OnlineSoftmax
 

@@ -21,6 +21,7 @@ from hlo.passes.hlo_to_gpu.gpu_kernel import (
     parameters_text,
 )
 from hlo.passes.hlo_to_gpu.warpgroup_builder import DYNAMIC_SHARED
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.composite_kernel import (
     add_scratch,
     member_buffers,
@@ -28,7 +29,6 @@ from hlo.passes.hlo_to_loops.composite_kernel import (
     scratch_buffers,
 )
 from hlo.passes.hlo_to_loops.element_types import ElementType
-from hlo.passes.hlo_to_loops.emitter import Buffer
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
 

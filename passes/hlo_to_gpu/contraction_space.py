@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from hlo.passes.hlo_to_gpu.thread_builder import ASYNC_BYTES
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.elemental.contractions import contraction_of
-from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter
+from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 
 

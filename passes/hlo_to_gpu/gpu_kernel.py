@@ -9,7 +9,7 @@ from hlo.diagnostics import CompileError
 from hlo.gpu.tensor_map import TensorMap
 from hlo.passes.hlo_to_gpu.thread_builder import ThreadBuilder
 from hlo.passes.hlo_to_gpu.vendor_products import VendorProduct
-from hlo.passes.hlo_to_loops.emitter import Buffer
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 
 LARGEST_GRID = (1 << 31) - 1

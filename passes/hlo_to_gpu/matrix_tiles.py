@@ -30,10 +30,11 @@ from hlo.passes.hlo_to_gpu.tile_result import Corner, TileResult
 from hlo.passes.hlo_to_gpu.tile_store import Operand, TileStore
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.element_types import Kind, element_type
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
-from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter
+from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
 

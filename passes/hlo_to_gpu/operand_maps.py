@@ -9,7 +9,7 @@ from hlo.gpu.tensor_map import ELEMENT_BYTES, MOST_DIMENSIONS, SWIZZLE_BYTES, Te
 from hlo.passes.hlo_to_gpu.contraction_space import ContractionSpace, InMemory
 from hlo.passes.hlo_to_gpu.thread_builder import ASYNC_BYTES
 from hlo.passes.hlo_to_loops.affine import suffix_products
-from hlo.passes.hlo_to_loops.emitter import Buffer
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.graph import Tensor
 
 LARGEST_STRIDE = 1 << 40  # bytes

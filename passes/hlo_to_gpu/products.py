@@ -25,7 +25,7 @@ from hlo.passes.hlo_to_gpu.warpgroup_shapes import (
     warp_cycles,
 )
 from hlo.passes.hlo_to_gpu.warpgroup_tiles import WarpgroupProduct, emit_warpgroup_tiles
-from hlo.passes.hlo_to_loops.emitter import Buffer
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 
 # Of the multipliers of warps: the element type of tensor maps, and that of the instruction.

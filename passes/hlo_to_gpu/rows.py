@@ -13,8 +13,9 @@ from hlo.passes.hlo_to_gpu.thread_builder import WARP, ThreadBuilder
 from hlo.passes.hlo_to_gpu.thread_emitter import Chunk, Group, ThreadEmitter
 from hlo.passes.hlo_to_gpu.transposes import emit_transposed
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
-from hlo.passes.hlo_to_loops.emitter import Buffer, NotVectorizableError
+from hlo.passes.hlo_to_loops.emitter import NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.loop_kernel import FOLDS, argument_buffers, has_fold, same_row
 from hlo.passes.hlo_to_loops.work import work_of

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from hlo.passes.hlo_to_gpu.thread_builder import WARP, ThreadBuilder
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
 from hlo.passes.hlo_to_loops.element_types import element_type
-from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizableError
+from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.folds import Fold, across_lanes
 from hlo.passes.hlo_to_loops.graph import Tensor
 

@@ -14,9 +14,10 @@ from hlo.passes.hlo_to_gpu.contraction_space import ContractionSpace
 from hlo.passes.hlo_to_gpu.thread_emitter import ThreadEmitter
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import Affine, Position
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.element_types import ElementType
-from hlo.passes.hlo_to_loops.emitter import Buffer, NotVectorizableError
+from hlo.passes.hlo_to_loops.emitter import NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Region
 
 COLUMN_PAD = 8  # elements between rows of a result tile in shared memory: other banks, 32 bytes

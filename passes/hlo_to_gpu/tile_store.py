@@ -13,7 +13,7 @@ from hlo.passes.hlo_to_gpu.contraction_space import ContractionSpace, InMemory
 from hlo.passes.hlo_to_gpu.thread_builder import ASYNC_BYTES
 from hlo.passes.hlo_to_gpu.thread_emitter import ThreadEmitter
 from hlo.passes.hlo_to_loops.affine import Affine
-from hlo.passes.hlo_to_loops.emitter import Buffer
+from hlo.passes.hlo_to_loops.buffer import Buffer
 
 BANK_BYTES = 128  # that all banks have together
 

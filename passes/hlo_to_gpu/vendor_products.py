@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from hlo.passes.hlo_to_gpu.contraction_space import ContractionSpace, InMemory, contraction_space
-from hlo.passes.hlo_to_loops.emitter import splat_of
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, splat_of
 from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
 
 SMALLEST_FLOPS = 1 << 26  # below, a launch takes as long as the product

@@ -18,8 +18,7 @@ from hlo.passes.hlo_to_host.host_text import HostText, Storage
 from hlo.passes.hlo_to_host.kernel_table import KernelTable, structural_key
 from hlo.passes.hlo_to_host.launch_ids import launch_ids
 from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness, moving_starts, part_offset
-from hlo.passes.hlo_to_loops.emitter import splat_of
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, free_tensors
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, free_tensors, splat_of
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.attention_parts import KEY, AttentionParts, Operand, row_name
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
-from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter
+from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 

@@ -26,8 +26,8 @@ from hlo.passes.hlo_to_loops.attention_parts import (
     require,
     row_name,
 )
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
-from hlo.passes.hlo_to_loops.emitter import Buffer
 from hlo.passes.hlo_to_loops.graph import Region, Tensor
 from hlo.passes.hlo_to_loops.lane_transpose import transposed_lanes
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel

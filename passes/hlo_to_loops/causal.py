@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from hlo.passes.hlo_to_loops.emitter import splat_of
-from hlo.passes.hlo_to_loops.graph import Node, Tensor
+from hlo.passes.hlo_to_loops.graph import Node, Tensor, splat_of
 
 LARGEST_EXACT = 1 << 8  # positions that every float type holds exactly: bf16 has 8 bits
 

@@ -10,12 +10,13 @@ from typing import Any
 
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs, reducer
-from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizableError, splat_of
+from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.folds import accumulator_type, monoid_of
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, splat_of
 from hlo.passes.hlo_to_loops.loop_kernel import NEIGHBOURS, Kernel, argument_buffers, function_text
 
 # Reducers that may be applied to the initial value, which is the padding too, any number of times,

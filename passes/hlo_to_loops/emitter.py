@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hlo.diagnostics import UnsupportedError
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder, Value
-from hlo.passes.hlo_to_loops.element_types import ElementType, Kind, element_type
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, splat_of
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
 from hlo.passes.hlo_to_loops.strided_loads import Lanes, load_strided
 
@@ -31,19 +31,6 @@ LINE_BYTES = 64  # of a cache line
 
 class NotVectorizableError(Exception):
     """A position is not affine in the lane variable: this code must be emitted for scalars."""
-
-
-@dataclass(frozen=True, slots=True)
-class Buffer:
-    """A memref in scope: `name : memref<elements x memory type>`, row-major."""
-
-    name: str
-    elements: int
-    type: ElementType
-
-    @property
-    def memref(self) -> str:
-        return f"memref<{self.elements * self.type.parts}x{self.type.memory}>"
 
 
 SCALAR = Position.of_dims(())
@@ -591,17 +578,6 @@ class Emitter:
         with self.scalar():
             value = self.element(tensor, Position.of_dims(()))
         return self.splat(value, lanes) if lanes else value
-
-
-def splat_of(node: Node) -> Any | None:
-    """The one value that all elements of a constant have; None if they differ."""
-    from hlo import ir
-
-    return ir.constants.splat_value(node.source.attributes["value"])
-
-
-def is_integer_like(kind: ElementType) -> bool:
-    return kind.kind in (Kind.SINT, Kind.UINT, Kind.BOOL)
 
 
 ELEMENTALS: dict[str, Elemental] = {}

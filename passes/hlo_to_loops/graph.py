@@ -228,3 +228,8 @@ def free_tensors(region: Region) -> Iterator[Tensor]:
     for result in region.results:
         if result not in defined:
             yield result
+
+
+def splat_of(node: Node) -> Any | None:
+    """The one value that all elements of a constant have; None if they differ."""
+    return ir.constants.splat_value(node.source.attributes["value"])

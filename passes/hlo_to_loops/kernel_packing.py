@@ -12,10 +12,11 @@ from collections.abc import Sequence
 
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.contraction_tiling import Tiling, packed_elements
 from hlo.passes.hlo_to_loops.element_types import ElementType
-from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizableError
+from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node
 from hlo.passes.hlo_to_loops.tiled_kernel import Range, Tile
 

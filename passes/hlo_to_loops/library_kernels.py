@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hlo.executable import callbacks, runtime
-from hlo.passes.hlo_to_loops.emitter import Buffer
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.library_call import library_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers

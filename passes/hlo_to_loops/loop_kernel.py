@@ -9,10 +9,11 @@ from itertools import pairwise
 
 from hlo.passes.cost.caches import FAR_BYTES
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.column_folds import ColumnBlock
 from hlo.passes.hlo_to_loops.element_types import ElementType
-from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter, NotVectorizableError
+from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.folds import UNROLL_WHOLE
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.joint_folds import Folds

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from hlo import knobs
 from hlo.passes.hlo_to_loops.affine import suffix_products
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder
-from hlo.passes.hlo_to_loops.emitter import Buffer
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.library_call import pointer_to
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text

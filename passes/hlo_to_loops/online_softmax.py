@@ -20,8 +20,7 @@ from hlo.passes.hlo_to_loops.attention_parts import (
     require,
     spread_from,
 )
-from hlo.passes.hlo_to_loops.emitter import splat_of
-from hlo.passes.hlo_to_loops.graph import Node, Tensor
+from hlo.passes.hlo_to_loops.graph import Node, Tensor, splat_of
 
 _SAME_PLACE = ("reshape", "convert")
 _MOVED = (*_SAME_PLACE, "transpose")

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from hlo.executable import runtime
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import Affine, Position
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
-from hlo.passes.hlo_to_loops.emitter import Buffer, Emitter
+from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 
 WORD_BYTES = 4

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.element_types import ElementType, Kind
-from hlo.passes.hlo_to_loops.emitter import Emitter, splat_of
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.emitter import Emitter
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, splat_of
 from hlo.passes.hlo_to_loops.library_call import library_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers
 

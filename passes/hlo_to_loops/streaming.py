@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hlo.passes.cost.caches import SHARED_BYTES
-from hlo.passes.hlo_to_loops.emitter import LINE_BYTES, Buffer, Emitter
+from hlo.passes.hlo_to_loops.buffer import Buffer
+from hlo.passes.hlo_to_loops.emitter import LINE_BYTES, Emitter
 
 
 def emit_streaming(

@@ -15,8 +15,7 @@ from hlo.passes.fusion.op_traits import ELEMENTWISE
 from hlo.passes.hlo_to_host.bufferize import LARGEST_STORED_SPLAT
 from hlo.passes.hlo_to_host.carried import BRANCHES, branch_source, carried_through
 from hlo.passes.hlo_to_host.liveness import BlockLiveness
-from hlo.passes.hlo_to_loops.emitter import splat_of
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, splat_of
 from hlo.passes.hlo_to_loops.sort_kernel import sort_in
 from hlo.passes.memory.scheduling import Problem, Step, Value, profile
 from hlo.passes.simplify.dead_code import has_effects

@@ -28,7 +28,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "hlo.or": np.bitwise_or,
     "hlo.xor": np.bitwise_xor,
 }
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "EQ": operator.eq,
     "NE": operator.ne,
     "LT": operator.lt,
@@ -126,7 +126,7 @@ def fold_compare(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     if lhs.dtype.kind == "c" and direction not in ("EQ", "NE"):
         return None
     (x, y), shape = _shrink([lhs, rhs])
-    result = np.asarray(_COMPARE[direction](x, y), np.bool_)
+    result = np.asarray(COMPARISONS[direction](x, y), np.bool_)
     return _finish(op, s, result, shape, lhs, rhs)
 
 

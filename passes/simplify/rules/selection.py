@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-
 from hlo import ir
 from hlo.passes.rewrite.tensor_types import (
     bit_width,
@@ -16,18 +14,11 @@ from hlo.passes.rewrite.tensor_types import (
     shape_of,
 )
 from hlo.passes.simplify.ranges import limits_of, range_of
+from hlo.passes.simplify.rules.folding import COMPARISONS
 from hlo.passes.simplify.simplifier import RuleTable, Simplifier
 
 TABLE = RuleTable()
 _SWAPPED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
-_HOLDS = {
-    "EQ": operator.eq,
-    "NE": operator.ne,
-    "LT": operator.lt,
-    "LE": operator.le,
-    "GT": operator.gt,
-    "GE": operator.ge,
-}
 _OPPOSITE = {"EQ": "NE", "NE": "EQ", "LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT"}
 
 
@@ -109,7 +100,7 @@ def compare_converted_predicate(op: ir.Operation, s: Simplifier) -> ir.Value | N
         return None
     if is_complex(element_of(lhs)) or float(number) not in (0.0, 1.0):
         return None
-    holds = _HOLDS[ir.attributes.enum(op, "comparison_direction")]
+    holds = COMPARISONS[ir.attributes.enum(op, "comparison_direction")]
     for_false, for_true = holds(0, float(number)), holds(1, float(number))
     if ir.attributes.enum(op, "compare_type", "NOTYPE") == "TOTALORDER" or for_false == for_true:
         return None
