@@ -92,9 +92,7 @@ class Fuse(Pass):
 
 def _groups_of(fusion: BlockFusion) -> list[Group]:
     """What becomes one kernel each, in program order of the roots."""
-    found = fusion.run()
-    if not fusion.gpu:
-        found = merge_siblings(fusion, found)
+    found = merge_siblings(fusion, fusion.run())
     return sorted(found, key=lambda group: fusion.position[group.root])
 
 

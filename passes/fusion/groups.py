@@ -104,7 +104,8 @@ class BlockFusion:
     ) -> None:
         """Args:
         gpu: whether kernels are a GPU's: all those of dots take in what follows them, those of
-            attention compute their softmax online, and none folds several reductions in one loop.
+            attention compute their softmax online, results of a kernel have one element count, and
+            no reduction of a kernel needs another's results.
         """
         self.nodes = list(nodes)
         self.position = {node: i for i, node in enumerate(self.nodes)}
@@ -436,7 +437,9 @@ class BlockFusion:
         """A contraction computes an operand as it packs it, or as it reads each element once."""
         dots = [r for r in readers if r.name in CONTRACTIONS]
         places = [(r, i) for r in dots for i, o in enumerate(r.operands) if o in node.results]
-        if self.gpu or not all(takes_prologue(r, i) for r, i in places):
+        moved = self._moves_in_prologue(node, group)
+        taken = moved and all(i == 1 for _, i in places)
+        if not taken if self.gpu else not all(takes_prologue(r, i) for r, i in places):
             return FusionDecision.no(
                 "a contraction reads its operands many times: they must be in memory"
             )
@@ -444,7 +447,7 @@ class BlockFusion:
             return FusionDecision.no("what follows the contraction reads it too")
         if node.name == "reshape" and not self._is_reshape_in_prologue(node):
             return FusionDecision.no("it is a view of what is in memory")
-        if node.name not in IN_PROLOGUES and not self._moves_in_prologue(node, group):
+        if node.name not in IN_PROLOGUES and not moved:
             return FusionDecision.no(f"{node.name} is not computed while an operand is packed")
         if 2 * self._prologue_bytes(node) > 3 * bytes_of(node.results[0]):
             return FusionDecision.no("the contraction would read more than its operand has")

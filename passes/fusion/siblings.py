@@ -37,7 +37,8 @@ def merge_siblings(fusion: BlockFusion, groups: list[Group]) -> list[Group]:
     merger = _Merger(fusion, groups)
     for group in sorted(groups, key=lambda g: fusion.position[g.root]):
         merger.add(group)
-    merger.add_rows([group for group in groups if group not in merger.gone])
+    if not fusion.gpu:
+        merger.add_rows([group for group in groups if group not in merger.gone])
     return [group for group in groups if group not in merger.gone]
 
 
@@ -162,6 +163,8 @@ class _Merger:
             return _folds_are_joint(first, second)
         folds = [n for n in (first if chained[0] else second).nodes if n.name == "reduce"]
         folded_again = any(n.name == "reduce" for n in (second if chained[0] else first).nodes)
+        if self.fusion.gpu and folds:
+            return not folded_again
         return not folded_again or all(map(runs_stay_in_cache, folds))
 
     def _feeds(self, group: Group, other: Group) -> bool | None:

@@ -17,6 +17,7 @@ from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.emitter import NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Region
+from hlo.passes.hlo_to_loops.joint_folds import Folds
 from hlo.passes.hlo_to_loops.loop_kernel import FOLDS, argument_buffers, has_fold, same_row
 from hlo.passes.hlo_to_loops.work import work_of
 
@@ -38,6 +39,15 @@ def emit_elements(region: Region) -> GpuKernel:
             if (kernel := attempt(region)) is not None:
                 return kernel
     return _elementwise(region)
+
+
+def _emitter(region: Region, block: int) -> ThreadEmitter:
+    """An emitter for blocks of so many threads; reductions that can share their loops do."""
+    inputs, _ = argument_buffers(region)
+    em = ThreadEmitter(ThreadBuilder(block), inputs)
+    folds = Folds.of(region)
+    em.joint, em.earlier = folds.joint, folds.earlier
+    return em
 
 
 def _lists(region: Region) -> tuple[list[Buffer], list[Buffer]]:
@@ -120,9 +130,8 @@ def _copy_of(b: ThreadBuilder, value: int) -> str:
 
 def _space(region: Region, size: int, step: int) -> tuple[list[int], ThreadEmitter, int]:
     """(extents of the loop space, an emitter, threads that each compute `step` elements)."""
-    inputs, _ = argument_buffers(region)
     units = size // step
-    em = ThreadEmitter(ThreadBuilder(block_for(units)), inputs)
+    em = _emitter(region, block_for(units))
     extents = merge_cuts({cut for root in region.results for cut in em.cuts(root)}, size)
     if extents[-1] % step:
         raise NotVectorizableError("rows are not a whole number of vectors")
@@ -224,7 +233,7 @@ def _by_row(region: Region, extents: Sequence[int], lanes: int) -> GpuKernel | N
     inputs, outputs = argument_buffers(region)
     extent, rows = extents[-1], math.prod(extents[:-1])
     group = grouping(rows, extent, lanes)
-    em = ThreadEmitter(ThreadBuilder(group.block), inputs)
+    em = _emitter(region, group.block)
     b = em.b
     row, inside = _enter_rows(em, group)
     written: set[Affine] = set()
@@ -324,7 +333,7 @@ def _shared_folds(region: Region) -> GpuKernel | None:
     size = region.results[0].size
     longest = _longest_fold(region)
     group = grouping(size, longest, 4)
-    em = ThreadEmitter(ThreadBuilder(group.block), inputs)
+    em = _emitter(region, group.block)
     b = em.b
     row, inside = _enter_rows(em, group)
 

@@ -64,6 +64,7 @@ class ThreadEmitter(Emitter):
     """
 
     b: ThreadBuilder
+    branch_free = True
 
     def __init__(self, builder: ThreadBuilder, buffers: Mapping[Tensor, Buffer]) -> None:
         super().__init__(builder, buffers)

@@ -73,7 +73,11 @@ class Emitter:
         row_lanes: vector width for reductions met in scalar code; 0 keeps them scalar.
         share_fold: computes a `Fold` in another way than loops; gives None where it cannot.
         sources: tensors whose elements the kernel has somewhere already; see `provide`.
+        branch_free: whether what a window meets outside its tensor is loaded from inside it and not
+            used, so that no load waits for a branch.
     """
+
+    branch_free = False
 
     def __init__(self, builder: Builder, buffers: Mapping[Tensor, Buffer]) -> None:
         self.b = builder

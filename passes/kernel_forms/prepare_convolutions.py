@@ -27,11 +27,12 @@ class PrepareConvolutions(Pass):
     that other code computes, become a `pad`: then no tap of a window is out of range.
 
     Attributes:
-        explicit_padding: whether all padding becomes a `pad`.
+        any_window: whether windows of every convolution may reach into zeros around the input, not
+            just those of register tiles.
 
     Requires: the core op set, static shapes.
     Guarantees: every convolution has lhs_dilation 1, kernel labels ending in `o`, output labels
-    ending in `f`, and, unless register tiles can compute it, padding 0.
+    ending in `f`, and, unless register tiles can compute it or `any_window` is set, padding 0.
 
         %0 = hlo.convolution(%x, %k) [b, f, 0]x[o, i, 0]->[b, f, 0], lhs_dilate = [2]
         ==>
@@ -41,20 +42,20 @@ class PrepareConvolutions(Pass):
         %0 = hlo.transpose %c ...
     """
 
-    explicit_padding: bool = False
+    any_window: bool = False
 
     def run(self, module: ir.Module) -> bool:
         found = operations_named(module, ("hlo.convolution",))
-        absorbed = [] if self.explicit_padding else [_absorb_pad(op) for op in found]
-        prepared = [_prepare(op, self.explicit_padding) for op in found]
+        absorbed = [_absorb_pad(op, self.any_window) for op in found]
+        prepared = [_prepare(op, self.any_window) for op in found]
         return any(absorbed) or any(prepared)
 
 
-def _prepare(op: ir.Operation, explicit: bool) -> bool:
+def _prepare(op: ir.Operation, any_window: bool) -> bool:
     attributes = {k: decode_attribute(a) for k, a in op.attributes.items()}
     labels: dict[str, tuple[str, ...]] = attributes["dimension_numbers"]
     lhs, rhs = op.operands
-    padded = is_padded(attributes) and (explicit or not _takes_padding(op, attributes))
+    padded = is_padded(attributes) and not _takes_padding(op, attributes, any_window)
     kernel, output = labels["kernel"], labels["output"]
     if not padded and kernel[-1] == "o" and output[-1] == "f":
         return False
@@ -77,14 +78,14 @@ def _prepare(op: ir.Operation, explicit: bool) -> bool:
     return True
 
 
-def _absorb_pad(op: ir.Operation) -> bool:
+def _absorb_pad(op: ir.Operation, any_window: bool) -> bool:
     """Takes zeros that a `pad` puts around the input into the convolution's own padding."""
     pad = op.operands[0].owner
     if isinstance(pad, ir.Block) or pad.name != "hlo.pad":
         return False
     attributes = {k: decode_attribute(a) for k, a in op.attributes.items()}
     readers = [(use.owner.name, use.operand_number) for use in pad.results[0].uses]
-    if set(readers) != {("hlo.convolution", 0)} or not _takes_padding(op, attributes):
+    if set(readers) != {("hlo.convolution", 0)} or not _takes_padding(op, attributes, any_window):
         return False
     labels = attributes["dimension_numbers"]["input"]
     low, high, interior = (
@@ -130,8 +131,12 @@ def _is_dilated(attributes: Mapping[str, Any]) -> bool:
     return any(gap != 1 for gap in attributes.get("lhs_dilation") or ())
 
 
-def _takes_padding(op: ir.Operation, attributes: Mapping[str, Any]) -> bool:
-    """Whether register tiles compute a convolution, and its padding is around the input alone."""
+def _takes_padding(op: ir.Operation, attributes: Mapping[str, Any], any_window: bool) -> bool:
+    """Whether register tiles compute a convolution, and its padding is around the input alone.
+
+    Args:
+        any_window: whether kernels that are no register tiles take such padding too.
+    """
     shape = shape_of(op.results[0])
     features = shape[attributes["dimension_numbers"]["output"].index("f")]
     if _is_dilated(attributes):
@@ -140,6 +145,8 @@ def _takes_padding(op: ir.Operation, attributes: Mapping[str, Any]) -> bool:
     kinds = [element_type(str(element_of(value))) for value in values]
     if 0 in (size for value in values for size in shape_of(value)):
         return False
+    if any_window:
+        return True
     if not all(kind.is_float for kind in kinds):
         return False
     groups = attributes["feature_group_count"] * attributes["batch_group_count"]

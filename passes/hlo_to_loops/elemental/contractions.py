@@ -207,6 +207,23 @@ def windows_of(
     )
 
 
+def _moved_inside(
+    em: Emitter, inside: str, places: Sequence[Affine], sizes: Sequence[int]
+) -> list[Affine]:
+    """Places in an input where `inside` holds, its first ones where it does not."""
+    moved: list[Affine] = []
+    for place, size in zip(places, sizes, strict=True):
+        low, high = place.bounds(em.extents)
+        if low >= 0 and high < size:
+            moved.append(place)
+            continue
+        with em.b.width(0):
+            origin = em.b.index(0)
+            name = em.b.op(f"arith.select {inside}, {em.index(place)}, {origin} : index")
+        moved.append(em.name_index(name, size) if size > 1 else ZERO)
+    return moved
+
+
 def _convolution(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction:
     lhs, rhs = node.operands
     windows = windows_of(em, node, dims)
@@ -226,7 +243,13 @@ def _convolution(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction
             return [elementwise.convert(em.b, em.element(lhs, Position.of_dims(at)), kind)]
 
         zero = elementwise.constant(em.b, kind, False if kind.kind is Kind.BOOL else 0)
-        left = guarded(em, inside, [kind], load, lambda: [zero])[0]
+        whole = inside.varying is None and all(gap == 1 for gap in windows.gaps)
+        if em.branch_free and whole and inside.uniform is not None:
+            places = _moved_inside(em, inside.uniform, places, windows.sizes)
+            predicate = Value(element_type("i1"), (em.b.splat(inside.uniform, "i1"),), em.b.lanes)
+            left = elementwise.select(em.b, predicate, load()[0], zero)
+        else:
+            left = guarded(em, inside, [kind], load, lambda: [zero])[0]
         return left, em.element(rhs, windows.right_at(indices))
 
     return Contraction((*windows.taps, windows.inputs), factors, windows.right_at)

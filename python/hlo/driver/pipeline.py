@@ -54,7 +54,7 @@ def fusion_passes(composites: bool = True, fast: bool = False) -> tuple[Pipeline
         MergeUpdates(),  # caches sliced, updated and put together again stay where they are
         SplitDilatedConvolutions(finite=fast),
         # Transposes, and padding that kernels do not take, become ops and fuse with neighbours.
-        PrepareConvolutions(explicit_padding=not composites),
+        PrepareConvolutions(any_window=not composites),
         ConvolutionsToDots(),  # windows of one element: all positions are rows of a product
         PrepareSorts(),  # comparators become functions that see nothing but elements
         *((FuseSorts(),) if composites else ()),  # ahead of fusion, which takes slices and iotas
