@@ -6,10 +6,19 @@ from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
+from hlo.passes.cost.unrolling import unrolling
+from hlo.passes.hlo_to_loops.graph import node_of, tensor_of
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.inlining import copy_block_before
 from hlo.passes.rewrite.tensor_types import element_of, is_integer
-from hlo.passes.rewrite.walk import body_of, operations, operations_named, replace, terminator_of
+from hlo.passes.rewrite.walk import (
+    body_of,
+    operations,
+    operations_named,
+    reads_from_outside,
+    replace,
+    terminator_of,
+)
 from hlo.passes.simplify.ranges import limits_of
 
 TRIP_COUNT = "hlo.trip_count"
@@ -18,7 +27,9 @@ TRIP_COUNT = "hlo.trip_count"
 @dataclass(frozen=True)
 class AnalyzeTripCounts(Pass):
     """Notes on a loop that counts how often its body runs, as the attribute `hlo.trip_count`;
-    removes loops that never run, and opens those that run a few times over a few ops.
+    removes loops that never run, and opens those that run a few times over a few ops, and those
+    that the cost model says are faster as one kernel (`cost/unrolling.py`): rounds of a random
+    generator, whose carries then never reach memory.
 
     A loop counts when a carry starts with a constant, changes by a constant in each iteration, and
     the condition compares it with a constant.
@@ -30,9 +41,13 @@ class AnalyzeTripCounts(Pass):
     Attributes:
         max_unrolled_ops: the most ops that opening a loop may make of it; 0 keeps every loop that
         runs.
+        max_fast_ops: the same of loops that are faster open, which run `max_fast_trips` times at
+        the most: more code takes longer to compile.
     """
 
     max_unrolled_ops: int = 32
+    max_fast_ops: int = 512
+    max_fast_trips: int = 16
 
     def run(self, module: ir.Module) -> bool:
         """Inner loops first, so that an opened loop counts as its ops."""
@@ -44,13 +59,34 @@ class AnalyzeTripCounts(Pass):
             if count == 0:
                 replace(loop, list(loop.operands))
                 changed = True
-            elif count == 1 or count * len(operations(loop)) <= self.max_unrolled_ops:
+            elif count == 1 or self._is_opened(loop, count):
                 _unroll(loop, count)
                 changed = True
             elif TRIP_COUNT not in loop.attributes:
                 loop.attributes[TRIP_COUNT] = Builder.before(loop).integer(count)
                 changed = True
         return changed
+
+    def _is_opened(self, loop: ir.Operation, count: int) -> bool:
+        size = count * len(operations(loop))
+        if not self.max_unrolled_ops or size <= self.max_unrolled_ops:
+            return size <= self.max_unrolled_ops
+        few = size <= self.max_fast_ops and count <= self.max_fast_trips
+        return few and _is_faster_open(loop, count)
+
+
+def _is_faster_open(loop: ir.Operation, count: int) -> bool:
+    outside = dict.fromkeys(value for _, _, value in reads_from_outside(loop))
+    node = node_of(loop, {value: tensor_of(value) for value in outside})
+    found = unrolling(node, count, nested=_is_in_loop(loop))
+    return found is not None and found.pays
+
+
+def _is_in_loop(op: ir.Operation) -> bool:
+    parent = op.parent
+    while parent is not None and parent.operation.name != "hlo.while":
+        parent = parent.operation.parent
+    return parent is not None
 
 
 def trip_count(loop: ir.Operation) -> int | None:

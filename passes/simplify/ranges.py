@@ -127,6 +127,11 @@ def _and(x: Range, y: Range) -> Range | None:
     return (0, min(x[1], y[1])) if x[0] >= 0 and y[0] >= 0 else None
 
 
+def _shift_right(x: Range, y: Range) -> Range | None:
+    """Of a logical shift: one by as many bits as there are, or more, leaves 0, as `>>` does."""
+    return (x[0] >> y[1], x[1] >> y[0]) if x[0] >= 0 and y[0] >= 0 else None
+
+
 _BINARY = {
     "hlo.add": _add,
     "hlo.subtract": _subtract,
@@ -136,4 +141,5 @@ _BINARY = {
     "hlo.remainder": _remainder,
     "hlo.divide": _divide,
     "hlo.and": _and,
+    "hlo.shift_right_logical": _shift_right,
 }

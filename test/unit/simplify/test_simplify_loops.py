@@ -82,6 +82,58 @@ def test_opening_has_a_limit() -> None:
     assert "while" in op_names(simplify(text, [AnalyzeTripCounts(max_unrolled_ops=0)]))
 
 
+def _rounds(size: int, trips: int) -> str:
+    """Rounds of a generator, whose constants take turns."""
+    kind = f"tensor<{size}xui32>"
+    return function(
+        f"%x: {kind}",
+        kind,
+        f"""
+      %z = hlo.constant dense<0> : tensor<i32>
+      %t = hlo.constant dense<[13, 15, 26, 6]> : tensor<4xui32>
+      %u = hlo.constant dense<[17, 29, 16, 24]> : tensor<4xui32>
+      %0:4 = "hlo.while"(%z, %x, %t, %u) ({{
+      ^bb0(%i: tensor<i32>, %a: {kind}, %b: tensor<4xui32>, %c: tensor<4xui32>):
+        %n = hlo.constant dense<{trips}> : tensor<i32>
+        %1 = hlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        hlo.return %1 : tensor<i1>
+      }}, {{
+      ^bb0(%i: tensor<i32>, %a: {kind}, %b: tensor<4xui32>, %c: tensor<4xui32>):
+        %s = hlo.constant dense<1> : tensor<i32>
+        %1 = hlo.add %i, %s : tensor<i32>
+        %2 = hlo.slice %b [0:1] : (tensor<4xui32>) -> tensor<1xui32>
+        %3 = hlo.reshape %2 : (tensor<1xui32>) -> tensor<ui32>
+        %4 = hlo.broadcast_in_dim %3, dims = [] : (tensor<ui32>) -> {kind}
+        %5 = hlo.shift_left %a, %4 : {kind}
+        %6 = hlo.xor %5, %a : {kind}
+        %7 = hlo.convert %1 : (tensor<i32>) -> tensor<ui32>
+        %8 = hlo.broadcast_in_dim %7, dims = [] : (tensor<ui32>) -> {kind}
+        %9 = hlo.add %6, %8 : {kind}
+        hlo.return %1, %9, %c, %b : tensor<i32>, {kind}, tensor<4xui32>, tensor<4xui32>
+      }}) : (tensor<i32>, {kind}, tensor<4xui32>, tensor<4xui32>)
+        -> (tensor<i32>, {kind}, tensor<4xui32>, tensor<4xui32>)
+      return %0#1 : {kind}""",
+    )
+
+
+@pytest.mark.parametrize(("trips", "opened"), [(5, True), (16, True), (17, False)])
+def test_rounds_whose_carries_stay_in_registers_are_opened(trips: int, opened: bool) -> None:
+    module = assert_same(_rounds(1 << 12, trips), np.arange(1 << 12, dtype=np.uint32))
+    assert ("while" not in op_names(module)) == opened
+
+
+def test_loop_with_a_reduction_is_kept() -> None:
+    kind = "tensor<4096xui32>"
+    total = f"""%6 = hlo.xor %5, %a : {kind}
+        %r = hlo.constant dense<0> : tensor<ui32>
+        %p = hlo.reduce(%6 init: %r) applies hlo.add across dimensions = [0]
+          : ({kind}, tensor<ui32>) -> tensor<ui32>"""
+    text = _rounds(1 << 12, 5).replace(f"%6 = hlo.xor %5, %a : {kind}", total)
+    text = text.replace("hlo.convert %1 : (tensor<i32>)", "hlo.convert %p : (tensor<ui32>)")
+    module = assert_same(text, np.arange(1 << 12, dtype=np.uint32))
+    assert "while" in op_names(module)
+
+
 CARRIES = function(
     "%x: tensor<3xf32>, %w: tensor<3xf32>, %n: tensor<i32>",
     "(tensor<3xf32>, tensor<3xf32>)",

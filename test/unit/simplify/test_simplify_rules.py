@@ -168,6 +168,49 @@ def test_comparisons_decided_by_ranges() -> None:
     assert op_names(module) == ["constant", "iota"] or op_names(module) == ["iota", "constant"]
 
 
+def _wide_indices(size: int, narrow: str) -> str:
+    """Both halves of the 64-bit numbers 3 i + 5, as random generators count."""
+    wide, kind = f"tensor<{size}xui64>", f"tensor<{size}x{narrow}>"
+    body = f"""
+      %i = hlo.iota dim = 0 : {wide}
+      %three = hlo.constant dense<3> : {wide}
+      %five = hlo.constant dense<5> : {wide}
+      %half = hlo.constant dense<32> : {wide}
+      %0 = hlo.multiply %i, %three : {wide}
+      %1 = hlo.add %0, %five : {wide}
+      %2 = hlo.shift_right_logical %1, %half : {wide}
+      %3 = hlo.convert %1 : ({wide}) -> {kind}
+      %4 = hlo.convert %2 : ({wide}) -> {kind}
+      return %3, %4 : {kind}, {kind}"""
+    return function("", f"({kind}, {kind})", body)
+
+
+@pytest.mark.parametrize(("size", "narrow"), [(64, "ui32"), (64, "i32"), (64, "ui8"), (128, "i8")])
+def test_indices_are_computed_in_the_type_that_they_are_read_in(size: int, narrow: str) -> None:
+    module = assert_same(_wide_indices(size, narrow))
+    assert not {"convert", "shift_right_logical"} & set(op_names(module))
+
+
+def test_indices_that_a_type_does_not_hold_stay_wide() -> None:
+    module = assert_same(_wide_indices(300, "i8"))
+    assert "convert" in op_names(module)
+
+
+SHIFTS = [(0, []), (3, ["shift_right_logical"]), (7, ["shift_right_logical"]), (31, [])]
+
+
+@pytest.mark.parametrize(("amount", "left"), SHIFTS)
+def test_shifts_whose_result_is_known(amount: int, left: list[str]) -> None:
+    kind = "tensor<200xi32>"  # 199 has 8 bits
+    body = f"""
+      %i = hlo.iota dim = 0 : {kind}
+      %c = hlo.constant dense<{amount}> : {kind}
+      %0 = hlo.shift_right_logical %i, %c : {kind}
+      return %0 : {kind}"""
+    names = op_names(assert_same(function("", kind, body)))
+    assert [name for name in names if name not in ("constant", "iota")] == left
+
+
 def test_range_of_sum_that_wraps_decides_nothing() -> None:
     body = """
       %0 = hlo.iota dim = 0 : tensor<32xi8>
