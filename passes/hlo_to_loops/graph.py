@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from hlo import ir
@@ -42,10 +42,10 @@ class Node:
     results: tuple[Tensor, ...] = ()
     regions: tuple[Region, ...] = ()
 
-    @cached_property
+    @functools.cached_property
     def attributes(self) -> Mapping[str, Any]:
         """Attributes as Python values: ints, floats, bools, strings, tuples, dicts of those."""
-        return {k: decode_attribute(a) for k, a in self.source.attributes.items() if k != "value"}
+        return _READER.attributes_of(self.source)
 
     @property
     def location(self) -> str:
@@ -62,27 +62,29 @@ class Region:
 
 
 _PAIR = re.compile(r"(\w+) = (\[[^\]]*\]|[\w.]+)")
-_ENUM = re.compile(r"^#hlo<\w+ (\w+)>$")
 _CONV = re.compile(r"^#hlo\.conv<\[(.*?)\]x\[(.*?)\]->\[(.*?)\]>$")
 
 
-def decode_attribute(attribute: Any) -> Any:
+def decode_attribute(attribute: ir.Attribute) -> Any:
     """An attribute as a plain Python value; hlo's structured attributes become dicts."""
-    if isinstance(attribute, (ir.DenseI64ArrayAttr, ir.DenseBoolArrayAttr, ir.DenseI32ArrayAttr)):
-        return tuple(attribute)
-    if isinstance(attribute, ir.ArrayAttr):
-        return tuple(decode_attribute(a) for a in attribute)
-    if isinstance(attribute, (ir.BoolAttr, ir.IntegerAttr, ir.FloatAttr, ir.StringAttr)):
-        return attribute.value
-    if isinstance(attribute, ir.UnitAttr):
-        return True
+    return _READER.decode(attribute)
+
+
+def _decode_rare(attribute: Any) -> Any:
+    """What the native reader leaves: the dialect's own attributes, constants, dictionaries."""
+    if (word := ir.attributes.enum_value(attribute)) is not None:
+        return word
     if isinstance(attribute, ir.DenseElementsAttr):
         return ir.constants.to_numpy(attribute).tolist()
+    if isinstance(attribute, ir.IntegerAttr):
+        return attribute.value
     if isinstance(attribute, ir.DictAttr):
         return {a.name: decode_attribute(a.attr) for a in attribute}
-    text = str(attribute)
-    if match := _ENUM.match(text):
-        return match.group(1)
+    return _decode_text(str(attribute))
+
+
+@functools.lru_cache(maxsize=4096)
+def _decode_text(text: str) -> Any:
     if match := _CONV.match(text):
         return {
             part: tuple(label.strip() for label in labels.split(","))
@@ -100,79 +102,30 @@ def _decode_field(text: str) -> Any:
     return int(text) if text.lstrip("-").isdigit() else text
 
 
-def tensor_of(value: ir.Value) -> Tensor:
-    """Shape and element type of an IR value of ranked, static tensor type."""
-    return Tensor(*_shape_and_element(value.type))
-
-
 def _shape_and_element(kind: ir.Type) -> tuple[tuple[int, ...], ElementType]:
     ranked = ir.RankedTensorType(kind)
     return tuple(ranked.shape), element_type(ir.types.name_of(ranked.element_type))
 
 
+_READER = ir.GraphReader(Tensor, Node, Region, _shape_and_element, _decode_rare)
+
+
 def region_of(block: ir.Block) -> Region:
-    """Reads a block, with the regions in it."""
-    return _Reader({}).region(block)
+    """Reads a block, with the regions in it.
 
-
-def node_of(operation: ir.Operation, known: dict[ir.Value, Tensor]) -> Node:
-    """Reads one op whose operands are in `known`; adds there what it and its regions define."""
-    return _Reader(known).node(operation, operation.name)
-
-
-class _Reader:
-    """Reads ops whose operands are in `known`, and adds there what they define.
-
-    Every pass that looks at a whole program reads it so: a type is looked at the first time alone.
+    Raises:
+        KeyError: the block reads a value from around it.
     """
-
-    def __init__(self, known: dict[ir.Value, Tensor]) -> None:
-        self.known = known
-        self.types: dict[ir.Type, tuple[tuple[int, ...], ElementType]] = {}
-
-    def define(self, value: ir.Value, producer: Node | None = None, index: int = 0) -> Tensor:
-        kind = value.type
-        parts = self.types.get(kind)
-        if parts is None:
-            parts = self.types[kind] = _shape_and_element(kind)
-        tensor = self.known[value] = Tensor(parts[0], parts[1], producer, index)
-        return tensor
-
-    def tensors(self, values: Sequence[ir.Value]) -> tuple[Tensor, ...]:
-        # The end of an iteration over values is an exception of C++; most ops have few operands.
-        known, count = self.known, len(values)
-        if count == 1:
-            return (known[values[0]],)
-        if count == 2:
-            return (known[values[0]], known[values[1]])
-        return tuple([known[v] for v in values]) if count else ()
-
-    def node(self, operation: ir.Operation, name: str) -> Node:
-        node = Node(name.removeprefix("hlo."), self.tensors(operation.operands), operation)
-        results = operation.results
-        if len(results) == 1:
-            node.results = (self.define(results[0], node),)
-        else:
-            node.results = tuple([self.define(r, node, i) for i, r in enumerate(results)])
-        if len(operation.regions):
-            node.regions = tuple(
-                [self.region(r.blocks[0]) for r in operation.regions if len(r.blocks)]
-            )
-        return node
-
-    def region(self, block: ir.Block) -> Region:
-        region = Region([self.define(argument) for argument in block.arguments])
-        for op in block.operations:
-            operation = op.operation
-            name = operation.name
-            if name in _TERMINATORS:
-                region.results = [self.known[v] for v in operation.operands]
-                break
-            region.nodes.append(self.node(operation, name))
-        return region
+    return _READER.read_block(block)
 
 
-_TERMINATORS = frozenset({"hlo.return", "func.return"})
+def node_of(operation: ir.Operation) -> Node:
+    """Reads one op, whose operands are tensors without producers.
+
+    Raises:
+        KeyError: its regions read a value from around it.
+    """
+    return _READER.read_operation(operation)
 
 
 def is_composite(region: Region) -> bool:
@@ -189,16 +142,7 @@ def reading(block: ir.Block) -> Generator[Region]:
     """
     region = region_of(block)
     yield region
-    _release(region)
-
-
-def _release(region: Region) -> None:
-    for node in region.nodes:
-        for inner in node.regions:
-            _release(inner)
-        for tensor in node.results:
-            tensor.producer = None
-        node.operands, node.results, node.regions = (), (), ()
+    _READER.release(region)
 
 
 def users(nodes: Sequence[Node]) -> dict[Tensor, list[Node]]:

@@ -11,7 +11,7 @@ from hlo import ir
 from hlo.ir.attributes import DotDimensionNumbers
 from hlo.passes.base import Pass
 from hlo.passes.hlo_to_loops.contraction_tiling import depth_of, minor_is_free
-from hlo.passes.hlo_to_loops.graph import node_of, tensor_of
+from hlo.passes.hlo_to_loops.graph import node_of
 from hlo.passes.hlo_to_loops.matrix_multiply import SMALLEST_PRODUCT, matrix_operands
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import MOST_VECTORS_BY_ROWS, matrix_vector_of
 from hlo.passes.hlo_to_loops.product_factors import FLUSHES
@@ -110,8 +110,7 @@ def _numbers(op: ir.Operation) -> DotDimensionNumbers:
 
 def _with_columns_minor(op: ir.Operation) -> ir.Operation:
     """Transposes the right operand of a large dot if neither tiles nor the library can read it."""
-    known = {value: tensor_of(value) for value in op.operands}
-    node = node_of(op, known)
+    node = node_of(op)
     if depth_of(node) * node.results[0].size < SMALLEST_PRODUCT or node.operands[1].size == 0:
         return op
     if minor_is_free(node) or matrix_operands(node) is not None:
@@ -165,7 +164,7 @@ def _exchange(op: ir.Operation) -> bool:
         shape = [result.shape[1], result.shape[0]]
         operands = [op.operands[1], op.operands[0]]
         new = create("hlo.dot_general", operands, shape, result.element_type, kept)
-        if matrix_vector_of(node_of(new, {v: tensor_of(v) for v in operands})) is None:
+        if matrix_vector_of(node_of(new)) is None:
             new.erase()
             return False
         op.results[0].replace_all_uses_with(transposed(new.results[0], [1, 0]))

@@ -9,7 +9,7 @@ from hlo import ir
 from hlo.ir.attributes import DotDimensionNumbers
 from hlo.passes.base import Pass
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
-from hlo.passes.hlo_to_loops.graph import Node, node_of, tensor_of
+from hlo.passes.hlo_to_loops.graph import Node, node_of
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import (
     WIDEST_SUMS,
     MatrixVector,
@@ -53,7 +53,7 @@ class SplitDots(Pass):
         return any(split)
 
     def _split(self, op: ir.Operation) -> bool:
-        node = node_of(op, {value: tensor_of(value) for value in op.operands})
+        node = node_of(op)
         plan = matrix_vector_of(node)
         numbers = op.attributes["dot_dimension_numbers"]
         assert isinstance(numbers, DotDimensionNumbers)

@@ -16,14 +16,7 @@ Expansion: TypeAlias = Callable[[ir.Operation, Builder], "Sequence[ir.Value] | N
 
 def operations(module: ir.Module | ir.Operation) -> list[ir.Operation]:
     """A module or an op and every op in it, outer ones first, in order."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
+    return ir.operations_in(module.operation)
 
 
 def operations_named(module: ir.Module, names: Collection[str]) -> list[ir.Operation]:

@@ -24,6 +24,8 @@ from hlo.ir.context import make_lowering_context as make_lowering_context
 from hlo.ir.context import shared_context as shared_context
 from hlo.ir.parsing import parse_module as parse_module
 from hlo.ir.parsing import verify as verify
+from hlo.ir.traversal import GraphReader as GraphReader
+from hlo.ir.traversal import operations_in as operations_in
 from hlo.ir.traversal import operations_named as operations_named
 
 _mlir.globals.append_dialect_search_prefix("hlo.ir.dialect_modules")

@@ -39,6 +39,7 @@ __all__ = [
     "ScatterDimensionNumbers",
     "boolean",
     "enum",
+    "enum_value",
     "enum_word",
     "enums",
     "integer",

@@ -1,4 +1,4 @@
-"""Looks through a module without making a Python object of every operation."""
+"""Looks through a module without a crossing from Python for every operation."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from mlir import ir
 
 from hlo_native import _dialect
+from hlo_native._graph import GraphReader, operations_in
+
+__all__ = ["GraphReader", "operations_in", "operations_named"]
 
 
 def operations_named(operation: ir.Operation, names: Iterable[str]) -> list[ir.Operation]:

@@ -1,0 +1,23 @@
+from collections.abc import Callable
+from typing import Any
+
+from mlir import ir
+
+def operations_in(operation: ir.Operation) -> list[ir.Operation]: ...
+
+class GraphReader:
+    """Blocks as objects of three Python classes, which `hlo.passes.hlo_to_loops.graph` has."""
+
+    def __init__(
+        self,
+        tensor: type,
+        node: type,
+        region: type,
+        describe: Callable[[ir.Type], tuple[tuple[int, ...], Any]],
+        decode: Callable[[ir.Attribute], Any],
+    ) -> None: ...
+    def read_block(self, block: ir.Block) -> Any: ...
+    def read_operation(self, operation: ir.Operation) -> Any: ...
+    def attributes_of(self, operation: ir.Operation) -> dict[str, Any]: ...
+    def decode(self, attribute: ir.Attribute) -> Any: ...
+    def release(self, region: object) -> None: ...
