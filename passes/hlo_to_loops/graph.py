@@ -120,11 +120,7 @@ def region_of(block: ir.Block) -> Region:
 
 
 def node_of(operation: ir.Operation) -> Node:
-    """Reads one op, whose operands are tensors without producers.
-
-    Raises:
-        KeyError: its regions read a value from around it.
-    """
+    """Reads one op; what it and its regions read from outside are tensors without producers."""
     return _READER.read_operation(operation)
 
 

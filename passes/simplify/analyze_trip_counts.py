@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.cost.unrolling import unrolling
-from hlo.passes.hlo_to_loops.graph import node_of, tensor_of
+from hlo.passes.hlo_to_loops.graph import node_of
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.inlining import copy_block_before
 from hlo.passes.rewrite.tensor_types import element_of, is_integer
@@ -15,7 +15,6 @@ from hlo.passes.rewrite.walk import (
     body_of,
     operations,
     operations_named,
-    reads_from_outside,
     replace,
     terminator_of,
 )
@@ -76,9 +75,7 @@ class AnalyzeTripCounts(Pass):
 
 
 def _is_faster_open(loop: ir.Operation, count: int) -> bool:
-    outside = dict.fromkeys(value for _, _, value in reads_from_outside(loop))
-    node = node_of(loop, {value: tensor_of(value) for value in outside})
-    found = unrolling(node, count, nested=_is_in_loop(loop))
+    found = unrolling(node_of(loop), count, nested=_is_in_loop(loop))
     return found is not None and found.pays
 
 

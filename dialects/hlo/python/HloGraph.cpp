@@ -109,14 +109,10 @@ public:
         type(slotOffset(tensorClass, "type")), producer(slotOffset(tensorClass, "producer")),
         index(slotOffset(tensorClass, "index")) {}
 
-  nb::object readBlock(MlirBlock block) const { return Reading(*this).region(*unwrap(block)); }
+  nb::object readBlock(MlirBlock block) const { return Reading(*this, /*isWhole=*/true).region(*unwrap(block)); }
 
   nb::object readOperation(MlirOperation operation) const {
-    Reading reading(*this);
-    for (mlir::Value operand : unwrap(operation)->getOperands())
-      if (!reading.known.contains(operand))
-        reading.define(operand, nb::none(), 0);
-    return reading.node(*unwrap(operation));
+    return Reading(*this, /*isWhole=*/false).node(*unwrap(operation));
   }
 
   nb::dict attributesOf(MlirOperation operation) const {
@@ -164,7 +160,7 @@ public:
 
 private:
   struct Reading {
-    explicit Reading(const GraphReader &reader) : reader(reader) {}
+    Reading(const GraphReader &reader, bool isWhole) : reader(reader), isWhole(isWhole) {}
 
     nb::object region(mlir::Block &block) {
       nb::object made = allocate(reader.regionClass);
@@ -214,8 +210,10 @@ private:
       return made;
     }
 
-    nb::object find(mlir::Value value) const {
+    nb::object find(mlir::Value value) {
       auto found = known.find(value);
+      if (found == known.end() && !isWhole)
+        return define(value, nb::none(), 0);
       if (found == known.end())
         throw nb::key_error("a value that is defined elsewhere");
       return found->second;
@@ -242,6 +240,7 @@ private:
     }
 
     const GraphReader &reader;
+    const bool isWhole; // whether nothing is read that is defined elsewhere
     llvm::DenseMap<mlir::Value, nb::object> known;
     llvm::DenseMap<mlir::Type, nb::tuple> types;
     llvm::StringMap<nb::object> names;

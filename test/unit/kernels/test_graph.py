@@ -61,6 +61,9 @@ def test_an_op_alone_has_operands_without_producers() -> None:
     assert (node.name, [t.producer for t in node.operands]) == ("add", [None, None])
     twice = node_of(body.operations[0].operation)
     assert twice.operands[0] is not node.operands[0]
+    loop = node_of(block.operations[1].operation)
+    (captured,) = {*loop.regions[1].nodes[0].operands} - {*loop.regions[1].arguments}
+    assert (captured.shape, captured.producer, captured is loop.operands[0]) == ((4,), None, True)
 
 
 def test_what_is_defined_elsewhere_is_an_error() -> None:
