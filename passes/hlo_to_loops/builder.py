@@ -248,6 +248,18 @@ class Builder:
             f"vector.broadcast {scalar_name} : {scalar_type} to {self.type_of(scalar_type)}"
         )
 
+    def join(self, parts: Sequence[str], scalar: str, lanes: int) -> str:
+        """A power of two of vectors of `lanes` lanes as one, the first ones' lanes first."""
+        names = list(parts)
+        while len(names) > 1:
+            kind, order = f"vector<{lanes}x{scalar}>", ", ".join(map(str, range(2 * lanes)))
+            names = [
+                self.op(f"vector.shuffle {low}, {high} [{order}] : {kind}, {kind}")
+                for low, high in zip(names[::2], names[1::2], strict=True)
+            ]
+            lanes *= 2
+        return names[0]
+
     # -- structure ---------------------------------------------------------------------------------
     @contextmanager
     def _region(self, head: Callable[[], str], *, conditional: bool = False) -> Generator[None]:

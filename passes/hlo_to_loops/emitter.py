@@ -25,6 +25,10 @@ from hlo.passes.hlo_to_loops.strided_loads import Lanes, load_strided
 if TYPE_CHECKING:
     from hlo.passes.hlo_to_loops.column_folds import ColumnBlock
 
+# What is computed at an element of its operands that lies where the result's does.
+PLAIN = elementwise.EMITTERS.keys() | {
+    "broadcast_in_dim", "constant", "iota", "reshape", "slice", "transpose"
+}  # fmt: skip
 INDEX_BITS = 64
 LINE_BYTES = 64  # of a cache line
 
@@ -53,6 +57,14 @@ class RowOfLanes(Protocol):
 
     def load(self, em: Emitter, lane: str) -> Value:
         """The elements at a lane variable."""
+        ...
+
+
+class RowFetcher(Protocol):
+    """Fetches what will be read soon."""
+
+    def fetch(self, em: Emitter, buffer: Buffer, offset: Affine) -> None:
+        """Called where the lanes at `offset` are loaded."""
         ...
 
 
@@ -86,6 +98,8 @@ class Emitter:
         self.lane: str | None = None
         self.mask: str | None = None
         self.gathers = False
+        # Whether the lanes are those of several registers, and whether folds along rows may do so.
+        self.is_wide = self.folds_widely = False
         self.row_lanes = 0
         # Tensors of which folds along a row keep what they compute.
         self.kept: frozenset[Tensor] = frozenset()
@@ -107,6 +121,8 @@ class Emitter:
         self.strided: list[Affine] | None = None
         # If a set: the values of the lane variable at which conditions on it alone change.
         self.boundaries: set[int] | None = None
+        # Inputs whose next row is fetched while one is read again.
+        self.rows_ahead: dict[Buffer, RowFetcher] = {}
         # Outputs that begin at a cache line and are written past the caches.
         self.streams: frozenset[Buffer] = frozenset()
         self.share_fold: Callable[[Any], list[Value] | None] | None = None
@@ -138,21 +154,23 @@ class Emitter:
 
     @contextmanager
     def vector(
-        self, lane: str, lanes: int, mask: str | None = None, *, level: int | None = None
-    ) -> Generator[None]:
+        self, lane: str, lanes: int, mask: str | None = None, *, level: int | None = None,
+        wide: bool = False,
+    ) -> Generator[None]:  # fmt: skip
         """Vector mode: `lane` is the SSA name of lane 0's index; call inside the loop over it.
 
         Args:
             level: where that loop is, if other loops lie between.
+            wide: whether the lanes are those of several registers, for elementwise ops alone.
         """
-        saved = self.lane, self.mask, self._lane_level
-        self.lane, self.mask = lane, mask
+        saved = self.lane, self.mask, self._lane_level, self.is_wide
+        self.lane, self.mask, self.is_wide = lane, mask, wide
         self._lane_level = self.b.level - 1 if level is None else level
         try:
             with self.b.width(lanes):
                 yield
         finally:
-            self.lane, self.mask, self._lane_level = saved
+            self.lane, self.mask, self._lane_level, self.is_wide = saved
 
     @contextmanager
     def step(self) -> Generator[None]:
@@ -175,13 +193,13 @@ class Emitter:
     @contextmanager
     def scalar(self) -> Generator[None]:
         """Scalar mode inside vector code, for what is the same in every lane."""
-        saved = self.lane, self.mask
-        self.lane = self.mask = None
+        saved = self.lane, self.mask, self.is_wide
+        self.lane, self.mask, self.is_wide = None, None, False
         try:
             with self.b.width(0):
                 yield
         finally:
-            self.lane, self.mask = saved
+            self.lane, self.mask, self.is_wide = saved
 
     @contextmanager
     def masked(self, condition: str) -> Generator[None]:
@@ -363,6 +381,8 @@ class Emitter:
         assert node is not None, "an input of the kernel has no buffer"
         if node.name == "constant":
             return self._constant(node)
+        if self.is_wide and node.name not in PLAIN:
+            raise NotVectorizableError("lanes of several registers are not moved or folded")
         if (elemental := ELEMENTALS.get(node.name)) is not None:
             return elemental(self, node, tensor.index, position)
         if (emit := elementwise.EMITTERS.get(node.name)) is not None:
@@ -403,8 +423,10 @@ class Emitter:
         stride = 0 if self.lane is None else offset.coefficient(self.lane)
         if not lanes or self.lane is None:
             return self._load_scalar(buffer, offset)
-        if stride == 1:
+        if stride == 1 and not (self.is_wide and buffer.type.parts > 1):
             return self._load_contiguous(buffer, offset)
+        if self.is_wide:
+            raise NotVectorizableError("lanes of several registers are not shuffled")
         if self.strided is not None:
             self.strided.append(offset)
             return elementwise.constant(b, buffer.type, 0)
@@ -436,37 +458,6 @@ class Emitter:
             )
         return elementwise.unpack(b, buffer.type, raws)
 
-    def look_up(self, tensor: Tensor, base: Affine, offsets: str) -> Value:
-        """Lanes of a tensor, each at an offset of its own behind `base`.
-
-        Args:
-            offsets: the SSA name of a vector of i32, not negative.
-
-        Raises:
-            NotVectorizableError: the tensor is not in memory, or has no elements of 32 or 64 bits.
-        """
-        b, buffer = self.b, self.buffers.get(tensor)
-        if buffer is None or tensor in self.sources:
-            raise NotVectorizableError("what is looked up in is not in memory")
-        if buffer.type.parts != 1 or buffer.type.memory_bytes not in (4, 8):
-            raise NotVectorizableError("no vector instruction looks up elements of that size")
-        # Where it reads is not known: nowhere that an output may be written before.
-        anywhere = base + Affine.variable(offsets)
-        self.loaded.setdefault(buffer, set()).add(anywhere)
-        self.loaded_in_body.setdefault(buffer, set()).add(anywhere)
-        stride = 0 if self.lane is None else base.coefficient(self.lane)
-        kind, vector = b.type_of("i32"), b.type_of(buffer.type.memory)
-        if stride:
-            steps = ", ".join(str(i * stride) for i in range(b.lanes))
-            ramp = b.op(f"arith.constant dense<[{steps}]> : {kind}")
-            offsets = b.op(f"arith.addi {offsets}, {ramp} : {kind}")
-        mask, passthru = self.mask or b.constant(True, "i1"), b.constant(0, buffer.type.memory)
-        raw = b.load(
-            f"vector.gather {buffer.name}[{self.index(base)}] [{offsets}], {mask}, {passthru} : "
-            f"{buffer.memref}, {kind}, {b.type_of('i1')}, {vector} into {vector}"
-        )
-        return elementwise.unpack(b, buffer.type, [raw])
-
     def _load_scalar(self, buffer: Buffer, offset: Affine) -> Value:
         parts = buffer.type.parts
         raws = [
@@ -482,6 +473,8 @@ class Emitter:
         base = self.index(offset * parts)
         vector = f"vector<{b.lanes * parts}x{memory}>"
         if self.mask is None:
+            if (ahead := self.rows_ahead.get(buffer)) is not None:
+                ahead.fetch(self, buffer, offset)
             raw = b.load(f"vector.load {buffer.name}[{base}] : {buffer.memref}, {vector}")
         else:
             mask = self.mask
@@ -543,12 +536,12 @@ class Emitter:
     def _streaming(self, buffer: Buffer, offset: Affine) -> str:
         """Attributes of a store of whole vectors: past the caches where it may be."""
         size = buffer.type.memory_bytes
-        width = self.b.lanes * size
+        width = min(self.b.lanes * size, LINE_BYTES)
         # The lane variable is a multiple of the lanes in loops over whole vectors.
         others = [offset.constant, *(c for name, c in offset.terms if name != self.lane)]
         if buffer not in self.streams or any(c * size % width for c in others):
             return ""
-        return f" {{alignment = {min(width, LINE_BYTES)} : i64, nontemporal = true}}"
+        return f" {{alignment = {width} : i64, nontemporal = true}}"
 
     # -- regions of scalars ------------------------------------------------------------------------
     def apply(self, region: Region, arguments: Sequence[Value]) -> list[Value]:

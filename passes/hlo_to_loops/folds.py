@@ -214,6 +214,11 @@ def _fold_row(
 
     def step(iv: str, acc: list[Value], count: int) -> list[Value]:
         result = list(acc)
+        if count > 1 and em.folds_widely:
+            try:
+                return together(iv, acc, count)
+            except NotVectorizableError:
+                em.folds_widely = False
         for g in range(count):
             name = iv
             if g:
@@ -223,6 +228,16 @@ def _fold_row(
             with em.vector(name, lanes):
                 piece = slice(g * width, (g + 1) * width)
                 result[piece] = work.combine(acc[piece], work.element([*outer, lane]))
+        return result
+
+    def together(iv: str, acc: list[Value], count: int) -> list[Value]:
+        with em.vector(iv, count * lanes, wide=True):
+            values = work.element([*outer, em.variable(iv, inner)])
+        result: list[Value] = []
+        with b.width(lanes):
+            for g in range(count):
+                part = [_lanes_of(em, v, count * lanes, g * lanes, lanes) for v in values]
+                result += work.combine(acc[g * width : (g + 1) * width], part)
         return result
 
     for count in (groups, 1) if groups > 1 else (1,):

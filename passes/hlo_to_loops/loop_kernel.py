@@ -18,8 +18,10 @@ from hlo.passes.hlo_to_loops.folds import UNROLL_WHOLE
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.joint_folds import Folds
 from hlo.passes.hlo_to_loops.kept_rows import computed_ahead, worth_keeping
+from hlo.passes.hlo_to_loops.rows_ahead import rows_ahead
 from hlo.passes.hlo_to_loops.streaming import emit_streaming
 from hlo.passes.hlo_to_loops.survey import segments
+from hlo.passes.hlo_to_loops.wide_vectors import folds_widely, registers_for
 from hlo.passes.hlo_to_loops.work import work_of
 
 BLOCK = 4096  # elements of the innermost loop that one work unit takes at the most
@@ -27,6 +29,7 @@ ENOUGH_UNITS = 64  # work units beyond which more outer loops are not needed for
 VECTOR_BITS = 512
 NEIGHBOURS = 8  # vectors of columns folded in the same loops: a row is read half a KiB at a time
 BLOCK_BYTES = 8 << 10  # of accumulators that fit in the nearest cache
+_FEWEST_GROUPS = 4  # vectors of several registers in a loop that takes them
 LIGHT = 16  # ops of a region that is cheap enough to be emitted for each of them
 FOLDS = frozenset({"reduce", "reduce_window", "dot_general", "convolution"})
 
@@ -112,8 +115,7 @@ def at_best_width(region: Region, emit: Emit, *, tiles: bool = False) -> Kernel:
     Args:
         tiles: whether `emit` knows tiles.
     """
-    widest = max((t.type.part_type.bits for t in _all_tensors(region)), default=32)
-    lanes = VECTOR_BITS // max(widest, 32)
+    lanes = _whole_register(region)
     widths = [Width(lanes, row_lanes=lanes), Width(0, row_lanes=lanes)]
     if _folds_are_short(region):
         widths.insert(1, Width(lanes, gathers=True, row_lanes=lanes))
@@ -187,6 +189,9 @@ def emit_elements(region: Region, width: Width) -> Kernel:
     nest = _nest_of(region, extents, lanes)
     folds = Folds.of(region)
     em.joint, em.earlier = folds.joint, folds.earlier
+    if passes := len({folds.joint.get(n, (n,)) for n in region.nodes if n.name == "reduce"}):
+        em.rows_ahead = rows_ahead(inputs.values(), extents[-1], passes)
+    em.folds_widely = builder.is_for_host and folds_widely(region)
     em.kept = worth_keeping(region)
     em.ahead = computed_ahead(region, em.kept)
     written: set[Affine] = set()
@@ -259,7 +264,17 @@ def _nest_of(region: Region, extents: Sequence[int], lanes: int) -> Nest:
     block = _block_of(region, extents, max(lanes, 1) * columns)
     if not lanes or has_fold(region):
         return Nest.of(extents, block, columns)
-    return Nest.of(extents, block, segments=segments(region, extents, lanes))
+    wide = registers_for(region) if lanes == _whole_register(region) else 1
+    while wide > 1 and wide * lanes * _FEWEST_GROUPS > extents[-1]:
+        wide //= 2
+    block = _block_of(region, extents, wide * lanes)
+    return Nest.of(extents, block, segments=segments(region, extents, lanes), wide=wide)
+
+
+def _whole_register(region: Region) -> int:
+    """Lanes of a register of the widest type of a region."""
+    widest = max((t.type.part_type.bits for t in _all_tensors(region)), default=32)
+    return VECTOR_BITS // max(widest, 32)
 
 
 def _folded_bytes(node: Node) -> int:
@@ -302,7 +317,8 @@ class Nest:
 
     `neighbours` vectors of the innermost loop are computed together, so that their folds share
     loops; or, if `columns` is not 0, folds are done for as many columns ahead of that loop. The
-    innermost loop is cut at `segments`, which run from 0 to its extent.
+    innermost loop is cut at `segments`, which run from 0 to its extent. It takes vectors of `wide`
+    registers where it can.
     """
 
     extents: tuple[int, ...]
@@ -311,6 +327,7 @@ class Nest:
     neighbours: int = 1
     columns: int = 0
     segments: tuple[int, ...] = ()
+    wide: int = 1
 
     @staticmethod
     def of(
@@ -319,6 +336,7 @@ class Nest:
         neighbours: int = 1,
         columns: int = 0,
         segments: tuple[int, ...] = (),
+        wide: int = 1,
     ) -> Nest:
         parallel, units = 0, 1
         while parallel < len(extents) - 1 and units < ENOUGH_UNITS:
@@ -332,7 +350,7 @@ class Nest:
             else:
                 segments = ()
         segments = segments or (0, extents[-1])
-        return Nest(tuple(extents), parallel, block, neighbours, columns, segments)
+        return Nest(tuple(extents), parallel, block, neighbours, columns, segments, wide)
 
     @property
     def blocks(self) -> int:
@@ -404,9 +422,11 @@ class Nest:
             return
         if self.neighbours > 1:
             start = self._together(em, lanes, body, base, start, end)
+        if self.wide > 1 and b.is_for_host:
+            start = self._widely(em, lanes, body, base, (start, end), extent)
         if self.columns:
             em.block = ColumnBlock(start, end, self.columns, b.level)
-        if whole:
+        if start != end:
             with b.loop(start, end, b.index(step)) as loop:
                 index = em.variable(loop.iv, extent)
                 if lanes:
@@ -424,6 +444,29 @@ class Nest:
         last = b.op(f"arith.cmpi eq, {em.index(block)}, {b.index(self.blocks - 1)} : index")
         with b.when(last):
             self._rest(em, lanes, body, base, whole, extent)
+
+    def _widely(
+        self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine,
+        bounds: tuple[str, str], extent: int,
+    ) -> str:  # fmt: skip
+        """The innermost loop in vectors of several registers; where it ends."""
+        b, (start, end), group = em.b, bounds, self.wide * lanes
+        if extent < group:
+            return start
+        whole = extent // group * group
+        last = end
+        if whole != extent // lanes * lanes:
+            last = b.op(f"arith.minsi {end}, {b.index(whole)} : index")
+        loaded = {buffer: set(offsets) for buffer, offsets in em.loaded.items()}
+        try:
+            with b.loop(start, last, b.index(group)) as loop:
+                index = em.variable(loop.iv, extent)
+                with em.vector(loop.iv, group, wide=True):
+                    body(base + index)
+        except NotVectorizableError:
+            em.loaded = loaded
+            return start
+        return last if last == end else b.op(f"arith.maxsi {start}, {last} : index")
 
     def _together(
         self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine,

@@ -6,6 +6,7 @@ from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_produc
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import ALWAYS, at_least, both, guarded, less_than
 from hlo.passes.hlo_to_loops.element_types import Kind, element_type
+from hlo.passes.hlo_to_loops.elementwise import unpack
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError, elemental
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 
@@ -145,4 +146,37 @@ def _looked_up(
         term = b.op(f"arith.muli {index.name}, {step} : {kind}") if strides[d] != 1 else index.name
         offset = term if offset is None else b.op(f"arith.addi {offset}, {term} : {kind}")
     assert offset is not None
-    return em.look_up(operand, Position.of_dims(source).linear(operand.shape), offset)
+    base = Position.of_dims(source).linear(operand.shape)
+    return _lanes_at(em, operand, base, offset)
+
+
+def _lanes_at(em: Emitter, tensor: Tensor, base: Affine, offsets: str) -> Value:
+    """Lanes of a tensor, each at an offset of its own behind `base`.
+
+    Args:
+        offsets: the SSA name of a vector of i32, not negative.
+
+    Raises:
+        NotVectorizableError: the tensor is not in memory, or has no elements of 32 or 64 bits.
+    """
+    b, buffer = em.b, em.buffers.get(tensor)
+    if buffer is None or tensor in em.sources:
+        raise NotVectorizableError("what is looked up in is not in memory")
+    if buffer.type.parts != 1 or buffer.type.memory_bytes not in (4, 8):
+        raise NotVectorizableError("no vector instruction looks up elements of that size")
+    # Where it reads is not known: nowhere that an output may be written before.
+    anywhere = base + Affine.variable(offsets)
+    em.loaded.setdefault(buffer, set()).add(anywhere)
+    em.loaded_in_body.setdefault(buffer, set()).add(anywhere)
+    stride = 0 if em.lane is None else base.coefficient(em.lane)
+    kind, vector = b.type_of("i32"), b.type_of(buffer.type.memory)
+    if stride:
+        steps = ", ".join(str(i * stride) for i in range(b.lanes))
+        ramp = b.op(f"arith.constant dense<[{steps}]> : {kind}")
+        offsets = b.op(f"arith.addi {offsets}, {ramp} : {kind}")
+    mask, passthru = em.mask or b.constant(True, "i1"), b.constant(0, buffer.type.memory)
+    raw = b.load(
+        f"vector.gather {buffer.name}[{em.index(base)}] [{offsets}], {mask}, {passthru} : "
+        f"{buffer.memref}, {kind}, {b.type_of('i1')}, {vector} into {vector}"
+    )
+    return unpack(b, buffer.type, [raw])

@@ -1,18 +1,21 @@
 """Vector instructions of the host that no op of MLIR stands for.
 
 Each function gives None where the host has no such instruction or the values are not vectors of
-its registers' widths: the caller then computes the same by other ops.
+its registers' widths: the caller then computes the same by other ops. Vectors of several registers
+take as many instructions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from hlo.executable import runtime
+from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.elementwise.numeric import Bits, Real
 
 _REGISTER_BITS = (128, 256, 512)
+_WIDEST = _REGISTER_BITS[-1]
 
 
 @cache
@@ -24,7 +27,7 @@ def host_features() -> frozenset[str]:
 
 def _has_avx512(x: Real) -> bool:
     bits = x.b.lanes * x.width
-    if not x.b.is_for_host or bits not in _REGISTER_BITS:
+    if not x.b.is_for_host or (bits not in _REGISTER_BITS and (bits % _WIDEST or not bits)):
         return False
     return {"avx512f", "avx512vl"} <= host_features()
 
@@ -66,20 +69,27 @@ def fix_up(result: Real, operand: Real, answers: Mapping[str, str]) -> Real | No
     b, kind = result.b, f"i{result.width}"
     table = sum(_ANSWERS[answer] << 4 * _CLASSES[name] for name, answer in answers.items())
     operands: list[Operand] = [(result.name, None), (operand.name, None)]
-    operands += [(b.constant(table, kind), b.type_of(kind)), (0, "i32")]
+    operands += [(b.constant(table, kind), kind), (0, "i32")]
     return _masked("fixupimm", result, operands)
 
 
 def can_look_up(x: Real) -> bool:
     """Whether look_up works at the width of `x`, a vector or a scalar."""
     b = x.b
-    fits = b.is_for_host and not x.is_double and b.lanes <= _ENTRIES
+    fits = b.is_for_host and not x.is_double
+    fits = fits and (b.lanes <= _ENTRIES or b.lanes % _ENTRIES == 0)
     return fits and "avx512f" in host_features()
 
 
 def look_up(places: Bits, table: Sequence[float]) -> Real:
     """table[place % 16] (vpermps), for an `f32` table of 16 entries and places in `i32`."""
     b, lanes = places.b, places.b.lanes
+    if lanes > _ENTRIES:
+        found = _each_register(
+            b, _ENTRIES, "f32", [(places.name, "i32")],
+            lambda names: look_up(places.of(names[0]), table).name,
+        )  # fmt: skip
+        return Real(b, found, "f32")
     with b.width(_ENTRIES):
         held, kind, floats = b.table(table, "f32"), b.type_of("i32"), b.type_of("f32")
     name = places.name
@@ -114,27 +124,60 @@ _CLASSES = {
 }
 _ANSWERS = {"result": 0, "operand": 1, "quieted operand": 2, "nan": 3, "-inf": 4, "inf": 5}
 
+# A vector's SSA name or an immediate, and the element type if that is not the result's.
 Operand = tuple[str | int, str | None]
 
 
 def _masked(name: str, x: Real, operands: Sequence[Operand]) -> Real:
-    """An instruction of AVX-512 on all lanes.
+    """An instruction of AVX-512 on all lanes; `x` is a value of the result's type."""
+    b, scalar = x.b, x.scalar
+    vectors = [(value, kind or scalar) for value, kind in operands if isinstance(value, str)]
+
+    def emit(names: Sequence[str]) -> str:
+        bits, vector = b.lanes * x.width, b.type_of(scalar)
+        given = iter(names)
+        typed = [
+            (next(given), b.type_of(kind or scalar)) if isinstance(value, str) else (value, kind)
+            for value, kind in operands
+        ]
+        typed.append((-1, f"i{max(b.lanes, 8)}"))
+        if bits == _WIDEST:
+            typed.append((4, "i32"))  # rounds as the environment says
+        with b.width(0):
+            held = [v if isinstance(v, str) else b.constant(v, t or "i32") for v, t in typed]
+        types = ", ".join(kind or vector for _, kind in typed)
+        letter = "d" if x.is_double else "s"
+        return b.op(
+            f'llvm.call_intrinsic "llvm.x86.avx512.mask.{name}.p{letter}.{bits}"'
+            f"({', '.join(held)}) : ({types}) -> {vector}"
+        )
+
+    return x.of(_each_register(b, min(b.lanes, _WIDEST // x.width), scalar, vectors, emit))
+
+
+def _each_register(
+    b: Builder, lanes: int, scalar: str, vectors: Sequence[tuple[str, str]],
+    emit: Callable[[Sequence[str]], str],
+) -> str:  # fmt: skip
+    """Emits an instruction of `lanes` lanes for each part of vectors of so many or more.
 
     Args:
-        x: a value of the result's type.
-        operands: an SSA name or an immediate, and its type if that is not the result's.
+        scalar: element type of the results, which are joined.
+        vectors: (SSA name, element type) of each operand.
     """
-    b, bits = x.b, x.b.lanes * x.width
-    vector, letter = b.type_of(x.scalar), "d" if x.is_double else "s"
-    immediates = [*operands, (-1, f"i{max(b.lanes, 8)}")]
-    if bits == 512:
-        immediates.append((4, "i32"))  # rounds as the environment says
-    with b.width(0):
-        names = [v if isinstance(v, str) else b.constant(v, t or "i32") for v, t in immediates]
-    types = ", ".join(kind or vector for _, kind in immediates)
-    return x.of(
-        b.op(
-            f'llvm.call_intrinsic "llvm.x86.avx512.mask.{name}.p{letter}.{bits}"'
-            f"({', '.join(names)}) : ({types}) -> {vector}"
-        )
-    )
+    total = b.lanes
+    if total == lanes:
+        return emit([name for name, _ in vectors])
+    parts: list[str] = []
+    for start in range(0, total, lanes):
+        taken = f"{{offsets = [{start}], sizes = [{lanes}], strides = [1]}}"
+        names = [
+            b.op(
+                f"vector.extract_strided_slice {name} {taken} : {b.type_of(kind)} "
+                f"to vector<{lanes}x{kind}>"
+            )
+            for name, kind in vectors
+        ]
+        with b.width(lanes):
+            parts.append(emit(names))
+    return b.join(parts, scalar, lanes)

@@ -35,13 +35,13 @@ def piecewise(x: Real, pieces: Pieces) -> Real | None:
         return None
     bounded = x.at_most(pieces.top)
     piece = (bounded + pieces.bias).bits().shr(_INDEX_SHIFT)
-    centre, start, *terms = (
-        host_instructions.look_up(piece, column) for column in zip(*pieces.rows, strict=True)
-    )
-    step = bounded - centre
-    quotient = terms[-1]
+    centres, starts, *terms = zip(*pieces.rows, strict=True)
+    # Looked up where they are used: that keeps few of them in registers.
+    step = bounded - host_instructions.look_up(piece, centres)
+    quotient = host_instructions.look_up(piece, terms[-1])
     for term in reversed(terms[:-1]):
-        quotient = quotient.fma(step, term)
+        quotient = quotient.fma(step, host_instructions.look_up(piece, term))
+    start = host_instructions.look_up(piece, starts)
     if pieces.first:
         start = (bounded < pieces.first).real(bounded, start)
     return quotient.fma(step, start)

@@ -63,8 +63,10 @@ def to_odd_single(x: Real) -> Real:
 
 def _round_bfloat16(x: Real, single: bool) -> Real:
     bits = x.bits()
-    odd = bits.shr(16) & 1
-    rounded = (bits + 0x7FFF + odd) & -0x10000
+    # Half a unit more, and in a tie the last bit cleared: only then does it differ from what a
+    # little less than half a unit gives.
+    away, toward = bits + 0x8000, bits + 0x7FFF
+    rounded = away & (toward | -0x20000) & -0x10000
     if single and x.b.keeps_nans:  # 0x7FFF more does not carry out of bits that are zero
         return rounded.as_real()
     return x.is_nan().bits((bits | 0x400000) & -0x10000, rounded).as_real()
