@@ -7,6 +7,7 @@
 #include "mlir-c/RegisterEverything.h"
 
 #include <memory>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 
@@ -134,7 +135,7 @@ CodegenQueue::~CodegenQueue() {
     ending = true;
   }
   changed.notify_all();
-  for (std::thread &thread : threads)
+  for (Thread &thread : threads)
     thread.join();
 }
 
@@ -144,9 +145,17 @@ void CodegenQueue::add(TextJob job) {
     jobs.push_back(std::move(job));
     objects.emplace_back();
     if (jobs.size() - begun > idle && threads.size() < most)
-      threads.emplace_back([this] { work(); });
+      startThread();
   }
   changed.notify_one();
+}
+
+// Without one, whoever calls `finish` does the work.
+void CodegenQueue::startThread() {
+  try {
+    threads.emplace_back([this] { work(); }, compilerStackBytes);
+  } catch (const std::system_error &) {
+  }
 }
 
 std::vector<std::string> CodegenQueue::finish() {
@@ -157,7 +166,7 @@ std::vector<std::string> CodegenQueue::finish() {
     while (takeJob(lock)) {
     }
   }
-  for (std::thread &thread : threads)
+  for (Thread &thread : threads)
     thread.join();
   threads.clear();
   if (error)

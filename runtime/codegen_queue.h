@@ -6,13 +6,13 @@
 #pragma once
 
 #include "jit.h"
+#include "stack.h"
 
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace hlo::runtime {
@@ -44,6 +44,7 @@ public:
 
 private:
   bool takeJob(std::unique_lock<std::mutex> &lock);
+  void startThread();
   void work();
 
   const size_t most;
@@ -55,7 +56,7 @@ private:
   size_t begun = 0;
   size_t idle = 0;
   bool ending = false;
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
 };
 
 } // namespace hlo::runtime

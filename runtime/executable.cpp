@@ -6,6 +6,7 @@
 #include "executable.h"
 #include "float_environment.h"
 #include "runtime.h"
+#include "stack.h"
 #include "thread_pool.h"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <system_error>
 
 #include <structmember.h>
 
@@ -149,6 +151,16 @@ struct Arena {
   size_t bytes;
 };
 
+// False if there can be no such thread.
+bool runsOnLargeStack(const std::function<void()> &body) {
+  try {
+    withStack(programStackBytes, body);
+    return true;
+  } catch (const std::system_error &) {
+    return false;
+  }
+}
+
 class Call {
 public:
   Call(Program &program, PyObject *const *arguments)
@@ -263,13 +275,25 @@ private:
         HLO_ABI_VERSION,         0, pointers.get(), outputs.get(), static_cast<uint8_t *>(arena.data), &runtime,
         program.constants.data()};
     int32_t code = HLO_OK;
-    PyThreadState *released = program.releaseGil ? PyEval_SaveThread() : nullptr;
-    {
+    const auto enter = [&] {
       DefaultFloatEnvironment environment;
       code = program.entry(&frame);
-    }
+    };
+    // Callbacks of a program that runs on another thread wait for the interpreter's lock there.
+    const bool suffices = hasStack(programStackBytes);
+    PyThreadState *released = program.releaseGil || !suffices ? PyEval_SaveThread() : nullptr;
+    bool started = true;
+    if (suffices)
+      enter();
+    else
+      started = runsOnLargeStack(enter);
     if (released)
       PyEval_RestoreThread(released);
+    if (!started)
+      return PyErr_Format(PyExc_MemoryError,
+                          "cannot start a thread for '%s': the caller's has less stack than the %zu bytes that "
+                          "programs need",
+                          program.name.c_str(), programStackBytes) != nullptr;
     program.calls.fetch_add(1, std::memory_order_relaxed);
     if (raiseFromCallback(runtime))
       return false;

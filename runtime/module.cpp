@@ -9,6 +9,7 @@
 #include "jit.h"
 #include "random_state.h"
 #include "runtime.h"
+#include "stack.h"
 #include "symbols.h"
 #include "thread_pool.h"
 
@@ -170,6 +171,36 @@ void defineCodegenQueue(nb::module_ &module) {
           "Object files in the order of the modules; works on them too until all are done.");
 }
 
+// The function's value, or what it raises, of a call on a thread with a compiler's stack.
+nb::object callOnLargeStack(const nb::callable &function) {
+  if (hasStack(compilerStackBytes))
+    return function();
+  nb::object value;
+  std::exception_ptr raised;
+  const auto body = [&] {
+    nb::gil_scoped_acquire acquire;
+    try {
+      value = function();
+    } catch (...) {
+      raised = std::current_exception();
+    }
+  };
+  {
+    nb::gil_scoped_release release;
+    withStack(compilerStackBytes, body);
+  }
+  if (raised)
+    std::rethrow_exception(raised);
+  return value;
+}
+
+void defineStack(nb::module_ &module) {
+  module.attr("KERNEL_STACK_BYTES") = kernelStackBytes;
+  module.def(
+      "call_on_large_stack", &callOnLargeStack, nb::arg("function"),
+      "Calls a function of no arguments, on a thread of its own where this one's stack is too small to compile.");
+}
+
 void defineMemory(nb::module_ &module) {
   module.def("trim_cache", &trimCache, "Gives all cached result and arena memory back to the system.");
   module.def("set_cache_limit", &setCacheLimit, nb::arg("bytes"), "Upper bound of the memory kept for reuse.");
@@ -203,6 +234,7 @@ NB_MODULE(_runtime, module) {
   defineJit(module);
   defineCodegenQueue(module);
   defineMemory(module);
+  defineStack(module);
   module.def(
       "set_python_callbacks", [](nb::callable run) { setPythonCallbacks(run.ptr()); }, nb::arg("run"),
       "Sets the function that runs Python callbacks: it takes a number and a tuple of memoryviews.");

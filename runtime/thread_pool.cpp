@@ -1,6 +1,7 @@
 #include "thread_pool.h"
 
 #include "float_environment.h"
+#include "stack.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,7 +14,6 @@
 #include <sched.h>
 #include <sys/syscall.h>
 #include <system_error>
-#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -194,8 +194,9 @@ private:
     while (static_cast<int>(workers.size()) < wanted) {
       const int self = static_cast<int>(workers.size()) + 1;
       try {
-        std::thread thread([this, self, seen = epoch.load(std::memory_order_relaxed)] { loop(self, seen); });
-        workers.push_back(Worker{thread.native_handle(), -1});
+        Thread thread([this, self, seen = epoch.load(std::memory_order_relaxed)] { loop(self, seen); },
+                      programStackBytes);
+        workers.push_back(Worker{thread.nativeHandle(), -1});
         thread.detach();
       } catch (const std::system_error &) {
         break;

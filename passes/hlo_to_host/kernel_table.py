@@ -8,8 +8,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from hlo.diagnostics import CompileError
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.hlo_to_loops.stack import KERNEL_STACK_BYTES, stack_bytes
 
 
 def structural_key(region: Region) -> tuple[object, ...]:
@@ -75,6 +77,15 @@ class KnownKernels:
                 self._room += len(dropped.text)
 
 
+def _check_stack(kernel: Kernel, name: str) -> None:
+    """A frame beyond what threads have would be written past their stacks, unnoticed."""
+    if (found := stack_bytes(kernel.text)) > KERNEL_STACK_BYTES:
+        raise CompileError(
+            f"the kernel {name} keeps {found} bytes on the stack, expected at most "
+            f"{KERNEL_STACK_BYTES}; turn fusion off (--disable-pass=fuse) and report this"
+        )
+
+
 @dataclass
 class KernelTable:
     """Kernels by structural key and by text, each with its name.
@@ -97,6 +108,7 @@ class KernelTable:
         kernel = self._emitted(key, emit)
         known = self._by_text.get(kernel.text)
         if known is None:
+            _check_stack(kernel, name)
             known = f"{re.sub(r'[^A-Za-z0-9_]', '_', name)}_{len(self.kernels)}"
             self.kernels[known] = kernel
             self._by_text[kernel.text] = known

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hlo.passes.hlo_to_loops.element_types import ElementType
+from hlo.passes.hlo_to_loops.stack import KERNEL_STACK_BYTES, element_bytes
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class Builder:
         # The names defined in each open region; function arguments are in none.
         self._defined: list[set[str]] = [set()]
         self._next = 0
+        self._stack_bytes = 0
         # Values of the integer constants, by name.
         self._integers: dict[str, int] = {}
         # Masks of the first lane alone.
@@ -230,9 +232,17 @@ class Builder:
         with self.width(0):
             return self.constant(value, "index")
 
+    def has_stack(self, elements: int, scalar: str) -> bool:
+        """Whether the kernel may keep another such buffer on the stack."""
+        return self._stack_bytes + elements * element_bytes(scalar) <= KERNEL_STACK_BYTES
+
     def stack_buffer(self, elements: int, scalar: str) -> str:
-        """A buffer on the stack, aligned for vectors, made at the kernel's entry."""
+        """A buffer on the stack, aligned for vectors, made at the kernel's entry.
+
+        See `has_stack` for where there may be many.
+        """
         name = self.fresh()
+        self._stack_bytes += elements * element_bytes(scalar)
         self._constants.append(
             f"  {name} = memref.alloca() {{alignment = 64}} : memref<{elements}x{scalar}>"
         )

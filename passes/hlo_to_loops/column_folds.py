@@ -71,7 +71,7 @@ def fold_block(
         key: tells this fold from others of the block; it is emitted once.
 
     Returns:
-        The values at the current lanes; None if accumulators have no form in memory.
+        The values at the current lanes; None if accumulators have no form or no room in memory.
     """
     b, lane = em.b, em.lane
     assert lane is not None
@@ -80,7 +80,10 @@ def fold_block(
         with b.at_level(block.level):
             work = fold_at(lane)
             types = [v.type for v in work.initial]
-            if any(t.register == "i1" for t in types):
+            held = [t.register for t in types for _ in range(t.parts)]
+            if "i1" in held or not all(
+                b.has_stack((i + 1) * block.capacity, kind) for i, kind in enumerate(held)
+            ):
                 return None
             known = _Accumulators(em, block, em.extents[lane], types)
             known.fold(fold_at, work.extents)

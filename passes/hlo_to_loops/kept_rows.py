@@ -80,6 +80,8 @@ class KeptRows:
             return
         key = row_key(tensor, offset, lane)
         if key not in self._rows:
+            if not em.b.has_stack(KeptRow.elements(self._extent), tensor.type.register):
+                return  # it is computed again
             self._rows[key] = KeptRow(em, tensor, self._extent)
         self._rows[key].store(em, lane, value)
 
@@ -93,11 +95,15 @@ class KeptRow:
     """The buffer of one tensor's row."""
 
     def __init__(self, em: Emitter, tensor: Tensor, extent: int) -> None:
-        # Vectors of any width may reach behind the row.
-        padded = -(-extent // _WIDEST) * _WIDEST + _WIDEST
+        padded = self.elements(extent)
         self._type = tensor.type
         self._memref = f"memref<{padded}x{tensor.type.register}>"
         self._name = em.b.stack_buffer(padded, tensor.type.register)
+
+    @staticmethod
+    def elements(extent: int) -> int:
+        """Elements of the buffer: vectors of any width may reach behind the row."""
+        return -(-extent // _WIDEST) * _WIDEST + _WIDEST
 
     def store(self, em: Emitter, lane: str, value: Value) -> None:
         """Keeps the elements at a lane variable; those behind the row are anything."""

@@ -206,11 +206,8 @@ class _Rows(_Walk):
         rest = plan.outputs - (blocks - 1) * self.block
         units = blocks * math.prod(plan.batch)
         self.written: set[Affine] = set()
-        sums = b.load(
-            f"memref.alloca() {{alignment = 64 : i64}} : "
-            f"memref<{self.block * plan.count}x{self.kind.memory}>"
-        )
-        self.sums = Buffer(sums, self.block * plan.count, self.kind)
+        size = self.block * plan.count
+        self.sums = Buffer(b.stack_buffer(size, self.kind.memory), size, self.kind)
         with b.loop("%begin", "%end", b.index(1)) as loop:
             unit = em.variable(loop.iv, units) if units > 1 else ZERO
             item, at = em.divmod(unit, blocks)

@@ -110,10 +110,7 @@ class PanelPacking:
 
     def scratch(self, elements: int, scalar: str) -> Scratch:
         """A buffer on the stack."""
-        name = self.builder.load(
-            f"memref.alloca() {{alignment = 64 : i64}} : memref<{elements}x{scalar}>"
-        )
-        return Scratch(name, elements, scalar)
+        return Scratch(self.builder.stack_buffer(elements, scalar), elements, scalar)
 
     def vector(self) -> str:
         """MLIR type of a vector of sums."""

@@ -85,13 +85,16 @@ def _replacement(call: ir.Operation, builder: Builder) -> list[ir.Value] | None:
 
 
 def _check_callback(call: ir.Operation) -> None:
-    config = ir.DictAttr(call.attributes["mhlo.backend_config"])
-    number = int(ir.IntegerAttr(config["callback"]).value)
+    number = callbacks.number_of(call)
+    if number is None:
+        raise unsupported(
+            call, "the backend configuration names no Python callback: expected `callback`, an i64"
+        )
     if callbacks.find(number) is None:
         raise unsupported(
             call,
-            f"the Python callback {number} is not one of this process; trace the program here, "
-            "with hlo.from_jax",
+            f"the Python callback {number} is not of this process, or went with the module that "
+            "was traced; trace the program here, with hlo.from_jax, and keep it",
         )
 
 

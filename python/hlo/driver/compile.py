@@ -113,6 +113,10 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled | 
     if target not in TARGETS:
         raise UnsupportedError(f"unknown target {target!r}; known targets: {', '.join(TARGETS)}")
     chosen = _chosen(options)
+    return runtime.on_large_stack(lambda: _compile_for(target, program, chosen))
+
+
+def _compile_for(target: str, program: object, chosen: Options) -> Compiled | GpuCompiled:
     with depth_as_error(), without_collection():
         if is_gpu_target(target):
             from hlo.driver.gpu_compile import compile_for_gpu

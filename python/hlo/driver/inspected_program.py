@@ -18,6 +18,8 @@ from hlo.driver.preconditions import depth_as_error
 from hlo.driver.program_analysis import AnalysedProgram, analyse
 from hlo.driver.program_source import ProgramSource
 from hlo.driver.statistics import ProgramStatistics
+from hlo.executable.runtime import on_large_stack
+from hlo.importers.python_callbacks import callbacks_in
 from hlo.passes.cost.machine import Machine
 from hlo.passes.hlo_to_host.program import HostProgram
 from hlo.passes.hlo_to_loops.graph import Region
@@ -43,6 +45,8 @@ class InspectedProgram:
         self._source = source
         self._options = options
         self._known = made
+        # Programs from the cache have none. Kept here, they go with the program.
+        self._callbacks = () if made is None else callbacks_in(source.module)
         self.statistics = statistics
 
     def _emit(self, region: Region) -> Kernel:
@@ -74,8 +78,10 @@ class InspectedProgram:
         if self._known is not None:
             return self._known
         with depth_as_error():
-            return make_program(
-                self._source.module, self._options, Stopwatch(), self._emit, self._composites
+            return on_large_stack(
+                lambda: make_program(
+                    self._source.module, self._options, Stopwatch(), self._emit, self._composites
+                )
             )
 
     @property
@@ -95,10 +101,12 @@ class InspectedProgram:
     def _analysed(self) -> AnalysedProgram:
         options = self._options
         with knobs.scope(vendor=options.vendor):
-            return analyse(
-                self._module, options.donate, compiled=self._host, fast=options.fast,
-                max_bytes=options.max_bytes, emit=self._emit, composites=self._composites,
-                machine=self._machine,
+            return on_large_stack(
+                lambda: analyse(
+                    self._module, options.donate, compiled=self._host, fast=options.fast,
+                    max_bytes=options.max_bytes, emit=self._emit, composites=self._composites,
+                    machine=self._machine,
+                )
             )  # fmt: skip
 
     def explain(self) -> FusionReport:
@@ -131,6 +139,9 @@ class InspectedProgram:
             return text_of_host(
                 self._host, self._module.context, phase, self._options.reuse, self._kernels_text()
             )
+        return on_large_stack(lambda: self._text_after(phase))
+
+    def _text_after(self, phase: Phase) -> str:
         module = copy_of(self._module)
         with knobs.scope(vendor=self._options.vendor):
             for step in passes_to(phase, self._options.fast, self._composites):

@@ -13,6 +13,7 @@ from hlo.diagnostics import CompileError
 from hlo.driver.byte_text import byte_text
 from hlo.driver.source_lines import GENERATED, short_source_line, source_line
 from hlo.passes.hlo_to_host.program import HostProgram, entry_of
+from hlo.passes.hlo_to_loops.stack import stack_bytes
 from hlo.passes.memory.deallocate import VIEWS, Deallocate
 from hlo.passes.memory.packing import Buffer, lower_bound
 from hlo.passes.memory.place import Arena, Place, byte_size
@@ -88,6 +89,8 @@ class MemoryAnalysis:
         floor_bytes: most bytes of intermediates in the arena live at once: no placement of this
             schedule takes less.
         constant_bytes: stored constants, which live as long as the executable.
+        stack_bytes: the most that a kernel keeps on the stack of each thread, beside the peak; on
+            GPUs what its blocks share is not counted here.
         reuse: whether buffers may share memory.
         schedule: what `schedule` did with each block, inner ones first.
     """
@@ -103,6 +106,7 @@ class MemoryAnalysis:
     constant_bytes: int
     reuse: bool
     schedule: tuple[Decision, ...] = ()
+    stack_bytes: int = 0
 
     @property
     def argument_bytes(self) -> int:
@@ -164,6 +168,7 @@ class MemoryAnalysis:
             "arena_bytes": self.arena_bytes,
             "peak_bytes": self.peak_bytes,
             "floor_bytes": self.floor_bytes,
+            "stack_bytes": self.stack_bytes,
             "reuse": self.reuse,
             "arguments": [_entry_dict(argument) for argument in self.arguments],
             "results": [_entry_dict(result) for result in self.results],
@@ -222,6 +227,7 @@ class MemoryAnalysis:
                 ("arena", self.arena_bytes),
                 ("floor", self.floor_bytes),
                 ("peak", self.peak_bytes),
+                ("stack", self.stack_bytes),
             )
         )
         shared = "".join(
@@ -299,6 +305,7 @@ def memory_analysis(
         constant_bytes=sum(constant.nbytes for constant in host.constants),
         reuse=reuse,
         schedule=tuple(planned),
+        stack_bytes=max((stack_bytes(k.text) for k in host.kernels.values()), default=0),
     )
 
 

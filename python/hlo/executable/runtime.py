@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import importlib.util
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from hlo_native import _runtime
 Executable = _runtime.Executable
 Library = _runtime.Library
 CallState = _runtime.CallState
+
+KERNEL_STACK_BYTES = _runtime.KERNEL_STACK_BYTES
+"""What a kernel may keep on the stack of each thread."""
 
 ABI_VERSION = _runtime.ABI_VERSION
 ENTRY_POINT = "hlo_main"
@@ -84,6 +88,17 @@ def seed_rng(seed: int) -> None:
     if not 0 <= operator.index(seed) < 1 << 64:
         raise ArgumentError(f"seed_rng: expected a seed of at least 0, below 2**64, found {seed}")
     _runtime.seed_random_state(operator.index(seed))
+
+
+Value = TypeVar("Value")
+
+
+def on_large_stack(function: Callable[[], Value]) -> Value:
+    """The value of `function()`, called on another thread if this one's stack is too small for a
+    compiler, in the same context.
+    """
+    context = copy_context()
+    return _runtime.call_on_large_stack(lambda: context.run(function))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from hlo.frontend.dtypes import INT32
 from hlo.frontend.operands import dtype_error, to_tracer
 from hlo.frontend.pytree import tree_flatten, tree_unflatten
 from hlo.frontend.shape_dtype import ShapeDtype
-from hlo.frontend.trace import emit, is_tracing
+from hlo.frontend.trace import current_frame, emit, is_tracing
 from hlo.frontend.tracer import Tracer
 
 
@@ -78,6 +78,7 @@ def _call(
         tuple(callbacks.ArrayType(np.dtype(x.dtype), x.shape) for x in operands),
         tuple(callbacks.ArrayType(np.dtype(aval.dtype), aval.shape) for aval in expected),
     )
+    callbacks.keep_with(current_frame().trace.module, registered)
     made = _emit(callbacks.register(registered), operands, expected, has_side_effect)
     return tree_unflatten(result_structure, made[: len(expected)])
 

@@ -12,7 +12,15 @@ import numpy as np
 
 from hlo import ir
 from hlo.diagnostics import UnsupportedError
-from hlo.executable.callbacks import TARGET, ArrayType, PythonCallback, register
+from hlo.executable.callbacks import (
+    TARGET,
+    ArrayType,
+    PythonCallback,
+    found,
+    keep_with,
+    number_of,
+    register,
+)
 
 JAX_TARGET = "xla_ffi_python_cpu_callback"
 
@@ -24,7 +32,8 @@ def callbacks_of(lowered: Any) -> list[Callable[..., Any]]:
 
 
 def adopt(module: ir.Module, functions: Sequence[Callable[..., Any]]) -> None:
-    """Makes the calls of a module calls of registered functions. Changes `module`.
+    """Makes the calls of a module calls of registered functions, which live as long as it does.
+    Changes `module`.
 
     Raises:
         UnsupportedError: it calls functions that are not among `functions`.
@@ -38,7 +47,7 @@ def adopt(module: ir.Module, functions: Sequence[Callable[..., Any]]) -> None:
                 op=call.name,
                 location=str(call.location),
             )
-        _replace(call, functions[index])
+        keep_with(module, _replace(call, functions[index]))
 
 
 def calls_python(module: ir.Module) -> bool:
@@ -46,15 +55,22 @@ def calls_python(module: ir.Module) -> bool:
     return bool(_calls(module, TARGET))
 
 
+def callbacks_in(module: ir.Module) -> tuple[PythonCallback, ...]:
+    """The functions that a program calls."""
+    numbers = {number_of(call) for call in _calls(module, TARGET)}
+    return found(number for number in numbers if number is not None)
+
+
 def _calls(module: ir.Module, target: str) -> list[ir.Operation]:
     calls = ir.operations_named(module.operation, ["hlo.custom_call"])
     return [c for c in calls if ir.attributes.string(c, "call_target_name") == target]
 
 
-def _replace(call: ir.Operation, function: Callable[..., Any]) -> None:
+def _replace(call: ir.Operation, function: Callable[..., Any]) -> PythonCallback:
     operands = tuple(_type_of(value.type) for value in call.operands)
     results = tuple(_type_of(result.type) for result in call.results)
-    number = register(PythonCallback(function, operands, results))
+    callback = PythonCallback(function, operands, results)
+    number = register(callback)
     with call.context, call.location:
         i64 = ir.IntegerType.get_signless(64)
         config = ir.DictAttr.get({"callback": ir.IntegerAttr.get(i64, number)})
@@ -77,6 +93,7 @@ def _replace(call: ir.Operation, function: Callable[..., Any]) -> None:
     for old, made in zip(call.results, new.results, strict=False):
         old.replace_all_uses_with(made)
     call.erase()
+    return callback
 
 
 def _type_of(kind: ir.Type) -> ArrayType:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +19,7 @@ from jax.experimental import io_callback
 import hlo
 import hlo.numpy as hnp
 from hlo.diagnostics import CompileError, UnsupportedError
+from hlo.executable import callbacks
 from hlo.importers import import_stablehlo, python_callbacks
 from hlo.reference.evaluate import evaluate
 
@@ -213,12 +216,87 @@ def test_callbacks_of_other_processes_are_errors() -> None:
     text = jax.jit(f).lower(X).as_text()
     with pytest.raises(UnsupportedError, match=r"what hlo\.from_jax gives"):
         hlo.compile(text)
-    module = str(hlo.from_jax(f, X))
+    traced = hlo.from_jax(f, X)
+    module = str(traced)
     assert np.array_equal(hlo.compile(module)(X)[0], np.abs(X))
     start = module.index("callback = ") + len("callback = ")
     number = module[start : module.index(" ", start)]
-    with pytest.raises(UnsupportedError, match="is not one of this process"):
+    with pytest.raises(UnsupportedError, match="is not of this process"):
         hlo.compile(module.replace(f"callback = {number} ", "callback = 987654321 "))
+
+
+def abs_of(x: Any) -> Any:
+    return jax.pure_callback(np.abs, like(x), x)
+
+
+def number_in(text: str) -> int:
+    start = text.index("callback = ") + len("callback = ")
+    return int(text[start : text.index(" ", start)])
+
+
+def test_functions_are_freed_with_the_last_program_that_calls_them() -> None:
+    module = hlo.from_jax(abs_of, X)
+    text = str(module)
+    number = number_in(text)
+    first, second, third = hlo.compile(module), hlo.compile(module), hlo.compile(text)
+    del module
+    for program in (first, second, third):
+        assert np.array_equal(program(X)[0], np.abs(X))
+    del first, program
+    gc.collect()
+    assert np.array_equal(second(X)[0], np.abs(X))
+    del second
+    gc.collect()
+    assert callbacks.find(number) is not None  # text keeps none, what is compiled of it does
+    assert np.array_equal(third(X)[0], np.abs(X))
+    del third
+    gc.collect()
+    assert callbacks.find(number) is None
+    with pytest.raises(UnsupportedError, match="went with the module"):
+        hlo.compile(text)
+
+
+def test_functions_are_freed_with_the_jitted_function_that_traced_them() -> None:
+    class Scale:
+        def __call__(self, x: Any) -> Any:
+            return x * np.float32(3)
+
+    scale = Scale()
+    seen = weakref.ref(scale)
+    f = hlo.jit(lambda x, by=scale: hlo.pure_callback(by, hlo.ShapeDtype(x.shape, x.dtype), x))
+    lowered = hlo.jit(lambda x, by=scale: hlo.pure_callback(by, x.aval, x) + 1).lower(X)
+    del scale
+    assert np.array_equal(f(X), X * 3)
+    assert np.array_equal(f(X), X * 3)  # by the cache of compiled programs
+    del f
+    gc.collect()
+    assert seen() is not None
+    compiled = lowered.compile()
+    del lowered
+    gc.collect()
+    assert np.array_equal(compiled(X), X * 3 + 1)
+    del compiled
+    gc.collect()
+    assert seen() is None
+
+
+def test_a_function_that_calls_its_own_program_is_called() -> None:
+    programs: Log = []
+    f = hlo.jit(
+        lambda x: hlo.pure_callback(lambda a: programs[0](a) if a < 8 else a, x.aval, x * 2)
+    )
+    programs.append(f)
+    assert f(np.float32(1)) == 8  # 1, 2, 4, 8
+
+
+@pytest.mark.parametrize("config", ["", ", mhlo.backend_config = {other = 1 : i64}"])
+def test_calls_that_name_no_function_are_errors(config: str) -> None:
+    text = f'''func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
+      %0 = "hlo.custom_call"(%x) {{call_target_name = "hlo.python_callback"{config}}}
+        : (tensor<2xf32>) -> tensor<2xf32>
+      return %0 : tensor<2xf32> }}'''
+    with pytest.raises(UnsupportedError, match="names no Python callback"):
+        hlo.compile(text)
 
 
 def test_functions_that_jax_does_not_give_are_missed() -> None:

@@ -4,7 +4,7 @@
 // Rows along the contracted dimension, 100 of them: blocks of 64 = 4 streams x 16 rows, and a rest
 // of 36 = 4 x 9. Four sums in registers for one vector.
 // CHECK-LABEL: func.func @dot_general_add_fusion_0(
-// CHECK: memref.alloca() {alignment = 64 : i64} : memref<64xf32>
+// CHECK: memref.alloca() {alignment = 64} : memref<64xf32>
 // CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
 // CHECK-COUNT-4: math.fma
 // CHECK-NOT: math.fma

@@ -127,8 +127,8 @@ def test_the_json_schemas_are_stable() -> None:
     memory = json.loads(compiled.memory_analysis().to_json())
     assert list(memory) == [
         "version", "argument_bytes", "result_bytes", "alias_bytes", "constant_bytes",
-        "arena_bytes", "peak_bytes", "floor_bytes", "reuse", "arguments", "results", "buffers",
-        "copies", "unused_donations", "schedule", "steps",
+        "arena_bytes", "peak_bytes", "floor_bytes", "stack_bytes", "reuse", "arguments", "results",
+        "buffers", "copies", "unused_donations", "schedule", "steps",
     ]  # fmt: skip
     assert list(memory["arguments"][0]) == ["name", "shape", "dtype", "bytes", "shares"]
     assert list(memory["buffers"][0]) == [
