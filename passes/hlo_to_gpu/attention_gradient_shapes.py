@@ -109,6 +109,7 @@ def gradient_shapes(gradients: GradientParts) -> tuple[GradientShape, GradientSh
     parts = gradients.softmax
     space = RowSpace.of(parts)
     exponent_shift(parts)
+    require(not gradients.reads_scores, "the gradient of its scores needs the scores")
     require(
         gradients.key.summed == frozenset(row_name(d) for d in space.shared),
         "its gradients do not sum over all rows that share keys and values",

@@ -1,9 +1,10 @@
 """The backward pass of an attention as one kernel: scores are computed again, block by block.
 
-A block goes over the rows of one head in blocks, as the forward pass does: logits, weights, their
-sums; then dP, dS and its part of the gradient of the query. What it adds to the gradients of
-key and value is summed in scratch, which holds both for a head (the recomputation of Dao et al.,
-"FlashAttention", 2022; here no score leaves the second-level cache).
+A work unit goes over the rows of one head in blocks, or of all heads of a group that share keys and
+values: as the forward pass does, logits, weights, their sums; then dP, dS and its part of the
+gradient of the query. What a block adds to the gradients of key and value is summed in scratch,
+which holds both for a head (the recomputation of Dao et al., "FlashAttention", 2022; here no score
+leaves the second-level cache).
 """
 
 from __future__ import annotations
@@ -44,11 +45,12 @@ def check_attention_gradient(gradients: GradientParts) -> None:
     parts = gradients.softmax
     require(parts.block >= 0, "no rows share keys and values")
     row = row_name(parts.block)
-    require(gradients.key.summed == frozenset({row}), "a dot sums over other rows")
+    require(row in gradients.key.summed, "a dot sums over other rows")
     lanes = lanes_of(parts)
-    sizes = (parts.depth, parts.width, parts.keys)
+    sizes = (parts.depth, parts.width)
     require(all(n % lanes == 0 for n in sizes), "a size is no multiple of the lanes")
-    require(parts.rows[parts.block] % (2 * lanes) == 0, "rows are no multiple of a block")
+    sizes = (parts.rows[parts.block], parts.keys)
+    require(all(n >= lanes for n in sizes), "there are fewer rows or keys than lanes")
     for dot, name in ((gradients.key, DEPTH), (gradients.value, WIDTH)):
         require(dot.other.offset.coefficient(name) == 1, "an operand's rows are not contiguous")
         strides = [dot.result_at.coefficient(n) for n in (name, KEY)]
@@ -78,6 +80,9 @@ class _Gradient(Columns):
         self.keys_at = self.slope_at + softmax.keys * self.span
         self.values_at = self.keys_at + softmax.keys * softmax.depth
         self.scratch_elements = self.values_at + softmax.keys * softmax.width
+        if parts.reads_scores:
+            self.scores_at = self.scratch_elements
+            self.scratch_elements += softmax.keys * self.span
 
     def _padded(self, size: int) -> int:
         return -(-size // self.lanes) * self.lanes
@@ -86,25 +91,40 @@ class _Gradient(Columns):
         return self.outputs[self.region.results.index(tensor)]
 
     def emit(self) -> Kernel:
-        parts, em, b = self.parts, self.em, self.b
-        outer = [d for d in range(len(parts.rows)) if d != self.block]
+        parts, em = self.parts, self.em
+        others = [d for d in range(len(parts.rows)) if d != self.block]
+        summed = self.gradients.key.summed
+        outer = [d for d in others if row_name(d) not in summed]
+        group = [d for d in others if row_name(d) in summed]
         sizes = [parts.rows[d] for d in outer]
 
         def head(index: Affine) -> None:
             places = em.dims(Position.of_offset(index), sizes)
             self.where = {row_name(d): p for d, p in zip(outer, places, strict=True)}
             self._clear()
-            with b.loop(b.index(0), b.index(self.blocks), b.index(1)) as loop:
-                self._rows_of_head(em.variable(loop.iv, self.blocks))
+            self._heads_of_group(group)
+            self.where.update({row_name(d): ZERO for d in group})
             gradients = self.gradients
             self._deliver(gradients.key, DEPTH, self.keys_at, gradients.results[1])
             self._deliver(gradients.value, WIDTH, self.values_at, gradients.results[2])
 
         return self.kernel(math.prod(sizes), self.scratch_elements, head)
 
+    def _heads_of_group(self, group: Sequence[int]) -> None:
+        """All rows, of each head of a group in turn."""
+        em, b = self.em, self.b
+        extent = self.parts.rows[group[0]] if group else self.blocks
+        with b.loop(b.index(0), b.index(extent), b.index(1)) as loop:
+            index = em.variable(loop.iv, extent)
+            if group:
+                self.where[row_name(group[0])] = index
+                self._heads_of_group(group[1:])
+            else:
+                self._rows_of_head(index)
+
     def _clear(self) -> None:
         b, zero = self.b, self.zero()
-        size = self.scratch_elements - self.keys_at
+        size = self.parts.keys * (self.parts.depth + self.parts.width)
         with b.loop(b.index(0), b.index(size), b.index(self.lanes)) as loop:
             self.store(zero, self.em.variable(loop.iv, size) + self.keys_at)
 
@@ -154,6 +174,9 @@ class _Gradient(Columns):
         self.provide_constantly(parts.weights, self.held(parts.weights, self.load(line)))
         slope = self.gradients.slope
         self.provide_constantly(slope, self.held(slope, self.load(line + self.slope_at)))
+        if self.scores_at is not None:
+            score = self.held(parts.scores, self.load(line + self.scores_at))
+            self.provide_constantly(parts.scores, score)
         self.provide_constantly(parts.peak.results[0], peaks[v])
         self.provide_constantly(parts.total.results[0], totals[v])
 
@@ -199,8 +222,8 @@ class _Gradient(Columns):
                     probability = em.element(parts.probabilities, place)
                     self.store(slope.name, line + self.slope_at)
                     self.store(probability.name, line)
-        for tensor in (parts.weights, gradients.slope):
-            del em.sources[tensor]
+        for tensor in (parts.weights, gradients.slope, parts.scores):
+            em.sources.pop(tensor, None)
 
     # -- gradients ---------------------------------------------------------------------------------
     def _query_gradient(self, end: str) -> None:
@@ -225,15 +248,19 @@ class _Gradient(Columns):
         vectors = SUM_VECTORS if dot.extent % (SUM_VECTORS * lanes) == 0 else 1
         keys = self.parts.keys
         count = max(c for c in range(1, TILE + 1) if keys % c == 0)
+        count = count if 2 * count >= TILE else even(keys, TILE)
+        whole = keys // count * count
         buffer = self.inputs[dot.other.tensor]
+        # Of the last block only rows that no block before had.
+        repeated = self.wanted + self.first * -1 if self.extent % self.span else ZERO
 
         def at_sum(key: Affine, column: Affine, r: int, v: int) -> Affine:
             return (key + r) * dot.extent + column + (v * lanes + sums_at)
 
-        def tile(column: Affine, key: Affine) -> None:
+        def tile(column: Affine, key: Affine, count: int) -> None:
             places = [(r, v) for r in range(count) for v in range(vectors)]
             carried = [(self.load(at_sum(key, column, r, v)), self.vector) for r, v in places]
-            with b.loop(b.index(0), b.index(self.span), b.index(1), carried) as loop:
+            with b.loop(em.index(repeated), b.index(self.span), b.index(1), carried) as loop:
                 row = em.variable(loop.iv, self.span)
                 right: list[str] = []
                 for v in range(vectors):
@@ -252,14 +279,20 @@ class _Gradient(Columns):
             for (r, v), total in zip(places, loop.results, strict=True):
                 self.store(total, at_sum(key, column, r, v))
 
-        self._over(dot.extent, vectors * lanes, lambda column: self._over(
-            keys, count, lambda key: tile(column, key)))  # fmt: skip
+        def tiles(column: Affine) -> None:
+            self._over(whole, count, lambda key: tile(column, key, count))
+            if whole < keys:
+                tile(column, Affine((), whole), keys - whole)
+
+        self._over(dot.extent, vectors * lanes, tiles)
 
     def _over(self, extent: int, step: int, body: Callable[[Affine], None]) -> None:
-        """A loop in steps that divide its extent."""
+        """A loop in steps; the last one starts early enough to be whole."""
         b = self.b
         with b.loop(b.index(0), b.index(extent), b.index(step)) as loop:
-            body(self.em.name_index(loop.iv, extent - step + 1))
+            whole = extent % step == 0
+            last = extent - step
+            body(self.em.name_index(loop.iv, last + 1) if whole else self._at_most(loop.iv, last))
 
     def _deliver(self, dot: Contraction, name: str, sums_at: int, result: Tensor) -> None:
         """The sums of a head go to the result, in the order that it has."""

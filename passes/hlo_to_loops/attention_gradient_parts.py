@@ -41,6 +41,7 @@ class GradientParts:
         query, key, value: the dots; `other` is what they multiply, `result_at` in rows, KEY and
             DEPTH or WIDTH.
         results: the results of the three dots, behind the transposes that follow them.
+        reads_scores: whether dS needs the scores themselves, as the slope of a cap on them does.
     """
 
     softmax: AttentionParts
@@ -56,6 +57,7 @@ class GradientParts:
     key: Contraction
     value: Contraction
     results: tuple[Tensor, Tensor, Tensor]
+    reads_scores: bool = False
 
 
 def gradient_parts(nodes: Sequence[Node]) -> GradientParts:
@@ -130,10 +132,14 @@ class _GradientReading(Reading):
         kept = {weights, peak, sums}
         for made, known in (
             (logits, {scores}), (weights, {logits, peak}), (probabilities, kept),
-            (second.operands[0], {slope, *kept}),
-            (dscores, {slope, second.results[0], *kept}),
+            (second.operands[0], {slope, scores, *kept}),
+            (dscores, {slope, scores, second.results[0], *kept}),
         ):  # fmt: skip
             require(made in self.at and self.made_of(made, known), "its stages need more")
+        reads_scores = not (
+            self.made_of(second.operands[0], {slope, *kept})
+            and self.made_of(dscores, {slope, second.results[0], *kept})
+        )
         results = (stored["query"], stored["key"], stored["value"])
         query_dot = contractions["query"]
         softmax = AttentionParts(
@@ -146,7 +152,7 @@ class _GradientReading(Reading):
         return GradientParts(
             softmax, gradient, slope, second.operands[0], self.at[second.operands[0]], second,
             self._of_row(second), dscores, self.at[dscores], query_dot, contractions["key"],
-            contractions["value"], results,
+            contractions["value"], results, reads_scores,
         )  # fmt: skip
 
     def _check(self, softmax: AttentionParts, dots: dict[str, Contraction]) -> None:

@@ -74,6 +74,7 @@ class Columns(AttentionEmission):
         self.product_at = self.query_at + depth * self.span
         self.poison_at = self.product_at + width * self.span
         self.total_at = self.poison_at + width
+        self.scores_at: int | None = None  # where the scores are kept, if they are
         self.scratch_elements = self.total_at + self.span
 
     def emit(self) -> Kernel:
@@ -266,7 +267,10 @@ class Columns(AttentionEmission):
                         self.provide_constantly(parts.scores, score)
                         place = self.logits_position(self._rows(v), key + r)
                         logit = em.element(parts.logits, place)
-                        self.store(logit.name, (key + r) * self.span + v * self.lanes)
+                        line = (key + r) * self.span + v * self.lanes
+                        self.store(logit.name, line)
+                        if self.scores_at is not None:
+                            self.store(score.name, line + self.scores_at)
         del em.sources[parts.scores]
 
     def _tile(

@@ -117,13 +117,16 @@ class AttentionParts:
 
     @property
     def block(self) -> int:
-        """The innermost row dimension along which keys and values stay the same; -1 if none."""
+        """The longest row dimension along which keys and values stay the same, of several the
+        innermost; -1 if none.
+        """
+        longest, found = 1, -1
         for d in reversed(range(len(self.rows))):
             name = row_name(d)
             shared = not (self.key.offset.coefficient(name) or self.value.offset.coefficient(name))
-            if shared and self.rows[d] > 1:
-                return d
-        return -1
+            if shared and self.rows[d] > longest:
+                longest, found = self.rows[d], d
+        return found
 
 
 def attention_parts(nodes: Sequence[Node], result: Tensor) -> AttentionParts:

@@ -126,23 +126,49 @@ def test_softmax_in_f16_whose_sums_are_f32() -> None:
     check(attend, *operands(70, 90, kind=np.float16), tolerance=4e-3)
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("size", [64, 160])
-def test_gradients(size: int, causal: bool) -> None:
+def check_gradients(attend: Any, arguments: list[Any]) -> None:
     """Forward pass and backward pass are a kernel each; neither stores scores."""
 
     def loss(q: Any, k: Any, v: Any, g: Any) -> Any:
-        out = nn.dot_product_attention(q, k, v, is_causal=causal)
-        return (jnp.sin(out) * g).sum()
+        return (jnp.sin(attend(q, k, v)) * g).sum()
 
-    arguments = [*operands(size, size), operands(size, size)[0]]
+    arguments = [*arguments, np.cos(arguments[0])]
     function = jax.value_and_grad(loss, argnums=(0, 1, 2))
     compiled = hlo.compile(hlo.from_jax(function, *arguments))
-    assert attentions(compiled) == 2
-    assert 2 * 4 * size * size not in buffers(compiled)
+    assert attentions(compiled) == 2, compiled.explain()
+    query, key = arguments[:2]
+    batch, rows, heads, _ = query.shape
+    assert batch * heads * rows * key.shape[1] not in buffers(compiled)
     expected = jax.tree.leaves(jax.jit(function)(*arguments))
     for found, wanted in zip(compiled(*arguments), expected, strict=True):
         np.testing.assert_allclose(found, np.asarray(wanted), rtol=3e-4, atol=3e-5)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("size", [64, 77, 160])
+def test_gradients(size: int, causal: bool) -> None:
+    check_gradients(
+        lambda q, k, v: nn.dot_product_attention(q, k, v, is_causal=causal), operands(size, size)
+    )
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(64, 64), (100, 37), (40, 33)])
+@pytest.mark.parametrize("shared", [1, 2])
+def test_gradients_with_grouped_queries(queries: int, keys: int, shared: int) -> None:
+    """What all heads of a group add to the gradients of their keys and values is summed."""
+    check_gradients(nn.dot_product_attention, operands(queries, keys, heads=8, shared=shared))
+
+
+@pytest.mark.parametrize("size", [64, 50])
+def test_gradients_with_capped_scores(size: int) -> None:
+    """The slope of the cap needs the scores again."""
+
+    def attend(q: Any, k: Any, v: Any) -> Any:
+        scores = 2.0 * jnp.tanh(jnp.einsum("bqhd,bkhd->bhqk", q, k) * (0.2 / 2.0))
+        scores = jnp.where(jnp.tril(jnp.ones((size, size), bool)), scores, -jnp.inf)
+        return jnp.einsum("bhqk,bkhd->bqhd", nn.softmax(scores), v)
+
+    check_gradients(attend, operands(size, size))
 
 
 def test_gradients_are_stored_as_the_projections_read_them() -> None:

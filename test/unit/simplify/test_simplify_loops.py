@@ -122,6 +122,14 @@ def test_rounds_whose_carries_stay_in_registers_are_opened(trips: int, opened: b
     assert ("while" not in op_names(module)) == opened
 
 
+def test_rounds_that_read_what_is_around_them_are_opened() -> None:
+    text = _rounds(1 << 12, 5)
+    inside = "        %s = hlo.constant dense<1> : tensor<i32>\n"
+    text = text.replace(inside, "").replace("      %z =", f"{inside}      %z =", 1)
+    module = assert_same(text, np.arange(1 << 12, dtype=np.uint32), passes=[AnalyzeTripCounts()])
+    assert "while" not in op_names(module)
+
+
 def test_loop_with_a_reduction_is_kept() -> None:
     kind = "tensor<4096xui32>"
     total = f"""%6 = hlo.xor %5, %a : {kind}
