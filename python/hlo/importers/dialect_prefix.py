@@ -26,12 +26,18 @@ _MENTION = re.compile(
     r"|(?<![\w$.@-])(?:[#!])?(?:stablehlo|chlo|vhlo)(?=[.<])[.<]\w*"
 )
 _REST_OF_KEY = re.compile(r"[\w$.]*\s*=")
+_FOREIGN_PREFIXES = tuple(
+    (f"{sign}{dialect}{end}", f"{sign}hlo{end}")
+    for sign in "#!" for dialect in ("stablehlo", "chlo") for end in ".<"
+)  # fmt: skip
+_FOREIGN_DIALECTS = ("stablehlo.", "chlo.")
+_FOREIGN_NAME = re.compile(r"(?:stablehlo|chlo)\.[A-Za-z_]\w*")
 _FOREIGN_OPERATION = re.compile(r'"(?:stablehlo|chlo)\.([A-Za-z_]\w*)"')
 _OWN_OPERATION = re.compile(r'"hlo\.([A-Za-z_]\w*)"')
 
 # What stands before a string that is not the name of an operation although `(` follows it: a name
 # location is inside `loc(` or a list.
-_INSIDE_LIST = "([,<"
+_INSIDE_LIST = ("(", "[", ",", "<")
 
 # Attributes of CHLO's own that share a name with StableHLO's or that StableHLO does not have.
 _CHLO_ATTRIBUTES = frozenset({"<precision", "<comparison_direction", ".ragged_dot"})
@@ -58,6 +64,8 @@ def is_generic_stablehlo(text: str) -> bool:
 
 def stablehlo_to_hlo(text: str) -> str:
     """Generic StableHLO and CHLO text with the prefix `hlo`."""
+    if "//" not in text and '\\"' not in text:
+        return _changed_between_quotes(text)
 
     def change(match: re.Match[str]) -> str:
         token = match.group()
@@ -70,6 +78,26 @@ def stablehlo_to_hlo(text: str) -> str:
         return token
 
     return _FOREIGN_TOKEN.sub(change, text)
+
+
+def _changed_between_quotes(text: str) -> str:
+    """`stablehlo_to_hlo` of text without comments and escaped quotes, as MLIR prints it.
+
+    Every second piece between quotes is then the body of a string.
+    """
+    pieces = text.split('"')
+    code = '"'.join(pieces[::2])
+    for written, own in _FOREIGN_PREFIXES:
+        code = code.replace(written, own)
+    pieces[::2] = code.split('"')
+    for i in range(1, len(pieces) - 1, 2):
+        body = pieces[i]
+        if not body.startswith(_FOREIGN_DIALECTS) or not pieces[i + 1].lstrip().startswith("("):
+            continue
+        before = pieces[i - 1].rstrip(" \t")
+        if _FOREIGN_NAME.fullmatch(body) and not before.endswith(_INSIDE_LIST):
+            pieces[i] = f"hlo.{body.partition('.')[2]}"
+    return '"'.join(pieces)
 
 
 def hlo_to_stablehlo(text: str, is_stablehlo_operation: Callable[[str], bool]) -> str:

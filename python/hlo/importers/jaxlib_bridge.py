@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import io
 import re
+import threading
 from typing import TYPE_CHECKING, Any
 
 from hlo.diagnostics import MissingExtraError, ParseError, UnsupportedError, VerificationError
@@ -79,6 +80,32 @@ def make_context() -> Any:
             empty.operation
         )
     return context
+
+
+# A context keeps every type and attribute that its programs ever had: bounded by this many bytes.
+_SHARED_BYTES = 4_000_000
+
+
+class _Shared(threading.local):
+    context: Any = None
+    used = 0
+
+
+_shared = _Shared()
+
+
+def context_for(program: str | bytes) -> Any:
+    """A context for one more program: one of this thread's, which other programs of text are in
+    too, or, for bytecode and for text with blobs, which stay in a context by name, a new one.
+
+    Making one takes as long as reading a small program.
+    """
+    if isinstance(program, bytes) or "{-#" in program:
+        return make_context()
+    if _shared.context is None or _shared.used > _SHARED_BYTES:
+        _shared.context, _shared.used = make_context(), 0
+    _shared.used += len(program)
+    return _shared.context
 
 
 @functools.cache

@@ -37,22 +37,22 @@ def import_stablehlo(
         ParseError, VerificationError: the program is not well-formed.
         MissingExtraError: the form needs jaxlib, which is not installed.
     """
-    if (
-        isinstance(program, str)
+    given = (
+        program
+        if isinstance(program, str)
         and dialect_prefix.is_generic_stablehlo(program)
         and "sdy." not in program
-    ):
-        text = program
-    else:
-        text = _generic_text(program, source_name)
+        else None
+    )
+    text = _generic_text(program, source_name) if given is None else given
     text = boolean_blobs.pack(dialect_prefix.stablehlo_to_hlo(text))
-    return ir.parse_module(text, context, source_name)
+    return ir.parse_module(text, context, source_name, printed=given is None)
 
 
 def _generic_text(program: str | bytes | Any, source_name: str) -> str:
     mlir_ir = jaxlib_bridge.mlir_ir()
     if isinstance(program, str | bytes):
-        operation = jaxlib_bridge.parse(program, source_name, jaxlib_bridge.make_context())
+        operation = jaxlib_bridge.parse(program, source_name, jaxlib_bridge.context_for(program))
     else:
         operation = program.operation.clone()
     text = jaxlib_bridge.print_generic(operation)

@@ -14,6 +14,7 @@ from hlo.diagnostics import ParseError
 
 MAX_NESTING = 1000
 _STRINGS_AND_COMMENTS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|//[^\n]*', re.DOTALL)
+_OTHERS = bytes(set(range(256)) - set(b"([{<)]}>"))
 _STEPS = np.zeros(256, np.int8)
 _STEPS[list(b"([{<")] = 1
 _STEPS[list(b")]}>")] = -1
@@ -21,9 +22,12 @@ _STEPS[list(b")]}>")] = -1
 
 def nesting_depth(source: bytes) -> int:
     """The deepest nesting of brackets outside strings and comments; an arrow closes nothing."""
-    code = np.frombuffer(_STRINGS_AND_COMMENTS.sub(b"", source), np.uint8)
-    steps = _STEPS[code]
-    steps[1:][(code[1:] == ord(">")) & (code[:-1] == ord("-"))] = 0
+    if b"//" in source or b'\\"' in source:
+        outside = _STRINGS_AND_COMMENTS.sub(b"", source)
+    else:
+        outside = b"".join(source.split(b'"')[::2])
+    brackets = outside.replace(b"->", b"").translate(None, _OTHERS)
+    steps = _STEPS[np.frombuffer(brackets, np.uint8)]
     return int(np.cumsum(steps, dtype=np.int32).max(initial=0))
 
 

@@ -20,14 +20,16 @@ _NAMED = re.compile(r"'(?P<op>[\w.$-]+)' op (?P<message>.*)", re.DOTALL)
 
 
 def parse_module(
-    text: str | bytes, context: ir.Context | None = None, source_name: str = "-"
-) -> ir.Module:
+    text: str | bytes, context: ir.Context | None = None, source_name: str = "-", *,
+    printed: bool = False,
+) -> ir.Module:  # fmt: skip
     """Reads a module and verifies it.
 
     Args:
         text: assembly in any form, or bytecode.
         context: the module's context; by default one of this thread's, see `shared_context`.
         source_name: the file name that locations and errors show.
+        printed: whether MLIR printed the text, so that its literals are as they should be.
 
     Raises:
         ParseError: the text or bytecode is malformed.
@@ -38,7 +40,8 @@ def parse_module(
         context = _context_for(source)
     if not source.startswith(_BYTECODE_MAGIC):
         check_nesting(source, source_name)
-        check_literals(source, source_name)
+        if not printed:
+            check_literals(source, source_name)
     module, reports = _dialect.parse_module(context, source, source_name)
     if module is None:
         raise _error(ParseError, reports, "not a well-formed program")

@@ -36,6 +36,7 @@ def back(text: str) -> str:
 )
 def test_names_change_and_change_back(given: str, expected: str) -> None:
     assert stablehlo_to_hlo(given) == expected
+    assert stablehlo_to_hlo(f"// a comment\n{given}") == f"// a comment\n{expected}"
     assert stablehlo_to_hlo(back(expected)) == expected
 
 
@@ -59,6 +60,7 @@ def test_names_change_and_change_back(given: str, expected: str) -> None:
 )
 def test_everything_else_stays(text: str) -> None:
     assert stablehlo_to_hlo(text) == text
+    assert stablehlo_to_hlo(f"// a comment\n{text}") == f"// a comment\n{text}"
     assert not mentions_stablehlo(text)
 
 
