@@ -1,4 +1,4 @@
-// Floating-point arithmetic. Compiled once more for wider vectors (CMakeLists.txt).
+// Floating-point arithmetic. Compiled for several instruction sets (CMakeLists.txt).
 //
 // NaN results of 32 bits and below are the canonical one, as on the device; approximate instructions are computed
 // accurately, so what holds here holds there only within their documented error.

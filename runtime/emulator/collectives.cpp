@@ -118,7 +118,10 @@ void activeMask(Warp &warp, const Instruction &i, Mask active) {
 }
 
 /// What lanes did before is over for the others, of a warp that is all here.
-void synchronize(Warp &warp, const Instruction &, Mask active) { warp.clocks[warp.index] += active == warp.live; }
+void synchronize(Warp &warp, const Instruction &, Mask active) {
+  if (active == warp.live)
+    warp.tick();
+}
 
 /// One lane of the warp: the first. Operands: its number (width -1: not wanted), predicate, members.
 void elect(Warp &warp, const Instruction &i, Mask active) {

@@ -1,4 +1,4 @@
-// Comparisons, selections and moves.
+// Comparisons, selections and moves. Compiled for several instruction sets (CMakeLists.txt).
 
 #include "formats.h"
 #include "lanes.h"
@@ -6,6 +6,8 @@
 #include <cmath>
 
 namespace hlo::emulator {
+
+namespace HLO_EMULATOR_LEVEL {
 
 namespace {
 
@@ -190,5 +192,7 @@ void addComparisons(HandlerTable &t) {
   t["testp.finite"] = test<isFinite>, t["testp.infinite"] = test<isInfinite>;
   t["testp.number"] = test<isNumber>, t["testp.notanumber"] = test<isNotANumber>;
 }
+
+} // namespace HLO_EMULATOR_LEVEL
 
 } // namespace hlo::emulator

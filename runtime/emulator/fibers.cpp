@@ -416,7 +416,7 @@ void trap() { team->fail(Fault("trap", "gives up")); }
 
 uint64_t launchFibers(const FiberLaunch &launch, const std::vector<WarpOperation> &operations, Memory &memory) {
   std::lock_guard<std::mutex> alone(oneLaunch);
-  memory.beginLaunch(launch.grid.count(), false, 0);
+  memory.beginLaunch(false, 0);
   Team made(launch, operations, memory);
   struct Entered {
     explicit Entered(Team *made) { team = made; }

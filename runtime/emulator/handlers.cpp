@@ -1,32 +1,46 @@
-// The table of all handlers; the floating-point ones by what the processor has.
+// The table of all handlers; arithmetic, loads and stores by what the processor has.
 
 #include "machine.h"
 
 namespace hlo::emulator {
 
-namespace baseline {
-void addArithmetic(HandlerTable &table);
-}
+#define HLO_EMULATOR_DECLARE(LEVEL)                                                                                    \
+  namespace LEVEL {                                                                                                    \
+  void addArithmetic(HandlerTable &table);                                                                             \
+  void addIntegers(HandlerTable &table);                                                                               \
+  void addComparisons(HandlerTable &table);                                                                            \
+  void addLoads(HandlerTable &table);                                                                                  \
+  }
+#define HLO_EMULATOR_ADD(LEVEL)                                                                                        \
+  LEVEL::addArithmetic(table), LEVEL::addIntegers(table), LEVEL::addComparisons(table), LEVEL::addLoads(table)
+
+HLO_EMULATOR_DECLARE(baseline)
 #ifdef HLO_EMULATOR_WIDE
-namespace wide {
-void addArithmetic(HandlerTable &table);
-}
+HLO_EMULATOR_DECLARE(wide)
+HLO_EMULATOR_DECLARE(widest)
 #endif
 
-void addArithmetic(HandlerTable &table) {
+namespace {
+
+void addByProcessor(HandlerTable &table) {
 #ifdef HLO_EMULATOR_WIDE
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return wide::addArithmetic(table);
+  const bool isWide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool isWidest = isWide && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  if (isWidest)
+    return HLO_EMULATOR_ADD(widest);
+  if (isWide)
+    return HLO_EMULATOR_ADD(wide);
 #endif
-  baseline::addArithmetic(table);
+  HLO_EMULATOR_ADD(baseline);
 }
+
+} // namespace
 
 const HandlerTable &handlers() {
   static const HandlerTable table = [] {
     HandlerTable made;
-    addArithmetic(made);
-    addIntegers(made);
-    addComparisons(made);
+    addByProcessor(made);
     addConversions(made);
     addTransfers(made);
     addAtomics(made);

@@ -1,10 +1,12 @@
-// Integer, logical and bit-field instructions.
+// Integer, logical and bit-field instructions. Compiled for several instruction sets (CMakeLists.txt).
 
 #include "lanes.h"
 
 #include <algorithm>
 
 namespace hlo::emulator {
+
+namespace HLO_EMULATOR_LEVEL {
 
 namespace {
 
@@ -401,5 +403,7 @@ void addIntegers(HandlerTable &t) {
   t["madc.hi.u64"] = extendedMad<uint64_t, true, true, false>;
   t["and.pred"] = logical<And>, t["or.pred"] = logical<Or>, t["xor.pred"] = logical<Xor>, t["not.pred"] = invert;
 }
+
+} // namespace HLO_EMULATOR_LEVEL
 
 } // namespace hlo::emulator

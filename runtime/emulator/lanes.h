@@ -1,4 +1,5 @@
-// Loops over the lanes of a warp, for handlers.
+// Loops over the lanes of a warp, for handlers. Their names are those of the instruction set that a file is compiled
+// for.
 #pragma once
 
 #include "machine.h"
@@ -6,6 +7,8 @@
 #include <type_traits>
 
 namespace hlo::emulator {
+
+inline namespace HLO_EMULATOR_LEVEL {
 
 template <typename F> inline void forEach(Mask active, F f) {
   if (active == AllLanes) {
@@ -17,6 +20,8 @@ template <typename F> inline void forEach(Mask active, F f) {
     f(__builtin_ctz(rest));
 }
 
+constexpr int Few = 6; // lanes that take less time one by one than all of them at once
+
 /// destination[lane] = f(lane) for active lanes; f is computed for all, so it must be total.
 template <typename T, typename F> inline void assign(T *destination, Mask active, F f) {
   if (active == AllLanes) {
@@ -24,6 +29,14 @@ template <typename T, typename F> inline void assign(T *destination, Mask active
     for (int lane = 0; lane < Lanes; ++lane)
       made[lane] = f(lane);
     std::memcpy(destination, made, sizeof made);
+    return;
+  }
+  if (__builtin_popcount(active) >= Few) {
+    T made[Lanes];
+    for (int lane = 0; lane < Lanes; ++lane)
+      made[lane] = f(lane);
+    for (int lane = 0; lane < Lanes; ++lane)
+      destination[lane] = active >> lane & 1 ? made[lane] : destination[lane];
     return;
   }
   for (Mask rest = active; rest; rest &= rest - 1) {
@@ -76,5 +89,7 @@ template <typename To, typename From> inline To bits(From from) {
   std::memcpy(&to, &from, sizeof to);
   return to;
 }
+
+} // namespace HLO_EMULATOR_LEVEL
 
 } // namespace hlo::emulator

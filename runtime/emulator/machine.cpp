@@ -20,8 +20,14 @@ std::string count(uint32_t number, const char *what) {
 } // namespace
 
 Actor Warp::actor(int lane, int32_t line) const {
-  return {block->serial, clocks[index], static_cast<uint16_t>(index), static_cast<uint16_t>(lane), line,
+  return {moment,        clocks[index], static_cast<uint16_t>(index), static_cast<uint16_t>(lane), line,
           clocks.data(), fences.data()};
+}
+
+void Warp::tick() {
+  ++clocks[index];
+  if (block->memory->races())
+    moment = block->memory->timeline().begin(static_cast<uint32_t>(index), clocks[index]);
 }
 
 Actor Warp::asyncActor(int lane, int32_t line) const {
@@ -129,7 +135,7 @@ void Block::arrive(Warp &warp, const Instruction &instruction, Mask active, bool
   if (wait)
     barrier.warps.push_back(warp.index);
   else
-    ++warp.clocks[warp.index];
+    warp.tick();
   if (barrier.arrived > barrier.expected)
     fault("barrier", warp, first, instruction.line,
           count(barrier.arrived, "thread") + " arrived, expected " + std::to_string(barrier.expected));
@@ -139,11 +145,13 @@ void Block::arrive(Warp &warp, const Instruction &instruction, Mask active, bool
   }
   if (barrier.arrived < barrier.expected)
     return;
+  if (allWaitAt(id))
+    memory->timeline().beginEpoch();
   for (int w : barrier.warps) {
     Warp &other = warps[w];
     join(other.clocks, barrier.clocks);
     join(other.fences, barrier.fences);
-    ++other.clocks[w];
+    other.tick();
     for (Split &split : other.parked)
       if (split.state == Split::AtBarrier && split.barrier == id) {
         split.state = Split::Ready;
@@ -151,6 +159,13 @@ void Block::arrive(Warp &warp, const Instruction &instruction, Mask active, bool
       }
   }
   barriers.erase(id);
+}
+
+bool Block::allWaitAt(int32_t barrier) const {
+  return std::all_of(warps.begin(), warps.end(), [&](const Warp &warp) {
+    return warp.parked.size() == 1 && warp.parked[0].mask == warp.live && warp.parked[0].state == Split::AtBarrier &&
+           warp.parked[0].barrier == barrier;
+  });
 }
 
 /// Lanes for which a phase of a barrier is over go on, the others wait.
@@ -454,7 +469,7 @@ void fill(Warp &warp, const Program &program, const Block &block, uint32_t share
 Statistics launch(const Program &program, Memory &memory, Dimensions grid, Dimensions size, uint32_t dynamicBytes,
                   const std::vector<char> &parameters, const Options &options) {
   const uint32_t sharedBytes = program.sharedBytes + dynamicBytes;
-  memory.beginLaunch(grid.count(), options.races, sharedBytes);
+  memory.beginLaunch(options.races, sharedBytes);
   const uint32_t threads = static_cast<uint32_t>(size.count());
   const int warps = static_cast<int>((threads + Lanes - 1) / Lanes);
   const size_t stride = (static_cast<size_t>(program.registerBytes) + 63) / 64 * 64;
@@ -484,7 +499,7 @@ Statistics launch(const Program &program, Memory &memory, Dimensions grid, Dimen
   for (uint64_t linear : order) {
     block.position = {static_cast<uint32_t>(linear % grid.x), static_cast<uint32_t>(linear / grid.x % grid.y),
                       static_cast<uint32_t>(linear / grid.x / grid.y)};
-    block.serial = memory.beginBlock();
+    memory.beginBlock();
     block.barriers.clear();
     block.phaseBarriers.clear();
     block.begun.clear();
@@ -500,7 +515,7 @@ Statistics launch(const Program &program, Memory &memory, Dimensions grid, Dimen
       warp.registers = registers.get() + stride * w;
       warp.constants = program.constants.data();
       warp.clocks.assign(warps, 0);
-      warp.clocks[w] = 1;
+      warp.tick();
       warp.fences.assign(warps, 0);
       warp.products.clear();
       warp.productGroup = warp.productsBegun = 0;

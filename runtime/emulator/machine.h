@@ -236,7 +236,8 @@ struct Warp {
   std::vector<Split> parked;
   char *registers = nullptr;
   const char *constants = nullptr;
-  std::vector<uint32_t> clocks; // the latest moment of each warp that is over for this one
+  uint32_t moment = 0;          // its number, see shadow.h
+  std::vector<uint32_t> clocks; // the latest clock of each warp that is over for this one
   std::vector<AsyncCopy> copies;
   std::array<uint32_t, Lanes> group{}; // cp.async groups committed so far
   std::vector<char> local;             // a lane's memory after the other
@@ -255,6 +256,8 @@ struct Warp {
     Mask *stored = lanes<Mask>(operand);
     *stored = (*stored & ~active) | (value & active);
   }
+  /// What comes next is another moment.
+  void tick();
   Actor actor(int lane, int32_t line) const;
   Actor asyncActor(int lane, int32_t line) const;
   bool finished() const { return live == 0; }
@@ -276,7 +279,6 @@ struct Block {
   uint32_t parameterBytes;
   Dimensions grid, size, position;
   uint32_t threads;
-  uint32_t serial;
   std::vector<Warp> warps;
   std::map<int32_t, BarrierState> barriers;
   std::map<uint32_t, PhaseBarrier> phaseBarriers; // by address
@@ -296,6 +298,7 @@ private:
   void meet(Warp &warp);
   bool complete(Warp &warp, const Instruction &instruction, Mask active);
   void arrive(Warp &warp, const Instruction &instruction, Mask active, bool wait);
+  bool allWaitAt(int32_t barrier) const;
   void await(Warp &warp, const Instruction &instruction, Mask active);
   bool wake(Warp &warp);
   void checkEnd() const;
@@ -323,9 +326,6 @@ Statistics launch(const Program &program, Memory &memory, Dimensions grid, Dimen
 using HandlerTable = std::map<std::string, Handler>;
 const HandlerTable &handlers();
 
-void addArithmetic(HandlerTable &table);
-void addIntegers(HandlerTable &table);
-void addComparisons(HandlerTable &table);
 void addConversions(HandlerTable &table);
 void addTransfers(HandlerTable &table);
 void addAtomics(HandlerTable &table);

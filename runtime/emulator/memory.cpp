@@ -9,132 +9,8 @@ namespace hlo::emulator {
 namespace {
 
 constexpr uint64_t Alignment = 256;
-constexpr uint8_t SeveralLanes = 255;
-
-std::string threadName(uint16_t thread) {
-  return "thread " + std::to_string(thread % 32) + " of warp " + std::to_string(thread / 32);
-}
-
-const char *verb(Access access) {
-  return access == Access::Read ? "reads" : access == Access::Write ? "writes" : "updates";
-}
-
-[[noreturn]] void race(const char *what, Access access, const std::string &other, int32_t line) {
-  throw Fault("race", std::string(verb(access)) + " bytes that " + other + " " + what + " at line " +
-                          std::to_string(line) + ", with no barrier between");
-}
 
 } // namespace
-
-void Shadow::resize(size_t bytes) {
-  bytes_ = bytes;
-  cells_.clear();
-}
-
-void Shadow::refine(int shift) {
-  std::vector<Cell> finer(((bytes_ - 1) >> shift) + 1);
-  for (size_t i = 0; i < finer.size(); ++i)
-    finer[i] = cells_[i >> (shift_ - shift)];
-  cells_ = std::move(finer);
-  shift_ = shift;
-}
-
-void Shadow::setPending(size_t offset, uint32_t bytes, bool pending) {
-  for (size_t i = offset >> shift_; i <= (offset + bytes - 1) >> shift_; ++i)
-    cells_[i].pending = pending;
-}
-
-void Shadow::note(size_t offset, uint32_t bytes, Access access, const Actor &actor, uint32_t first, bool same,
-                  bool mustBeWritten, std::vector<ReadSet> &sets) {
-  if (cells_.empty())
-    cells_.resize(((bytes_ - 1) >> shift_) + 1);
-  if (bytes < (1u << shift_))
-    refine(bytes == 1 ? 0 : 1);
-  const uint16_t thread = actor.warp * 32 + actor.lane;
-  // Whether what (warp, lane) did at `clock`, in this block, is over for the actor.
-  auto over = [&](uint32_t warp, uint32_t lane, uint32_t clock) {
-    if (warp == actor.warp)
-      return lane == actor.lane || clock < actor.clock;
-    return clock <= actor.clocks[warp];
-  };
-  for (size_t i = offset >> shift_; i <= (offset + bytes - 1) >> shift_; ++i) {
-    Cell &cell = cells_[i];
-    if (cell.pending && cell.writeBlock == actor.block)
-      throw Fault("async", std::string(verb(access)) + " bytes that an asynchronous copy (line " +
-                               std::to_string(cell.writeLine) + ") is still writing: nobody has waited for it");
-    if (mustBeWritten && access != Access::Write && cell.writeBlock != actor.block)
-      throw Fault("uninitialized", std::string(verb(access)) + " shared memory that no thread has written");
-    if (actor.isAsync && cell.writeBlock == actor.block && !cell.writeAsync &&
-        actor.fences[cell.writer / 32] <= cell.writeFences)
-      throw Fault("proxy", std::string(verb(access)) + " asynchronously bytes that " + threadName(cell.writer) +
-                               " has written at line " + std::to_string(cell.writeLine) +
-                               ", with no fence.proxy.async after it");
-    const bool written = cell.writeBlock >= first;
-    const bool bothAtomic = access == Access::Atomic && cell.writeAtomic;
-    if (written && !bothAtomic && !(access == Access::Write && same)) {
-      if (cell.writeBlock != actor.block)
-        race("has written", access, "block number " + std::to_string(cell.writeBlock - first), cell.writeLine);
-      if (!over(cell.writer / 32, cell.writer % 32, cell.writeClock))
-        race("has written", access, threadName(cell.writer), cell.writeLine);
-    }
-    if (access == Access::Read) {
-      if (cell.readBlock < first) {
-        cell.manyBlocks = cell.manyLanes = cell.readSet = 0;
-      } else if (cell.readBlock != actor.block) {
-        cell.manyBlocks = 1;
-        cell.manyLanes = cell.readSet = 0;
-      } else if (cell.readSet) {
-        ReadSet &set = sets[cell.readClock];
-        const bool again = set.clock[actor.warp] == actor.clock && set.lane[actor.warp] != actor.lane;
-        set.clock[actor.warp] = actor.clock;
-        set.lane[actor.warp] = again ? SeveralLanes : static_cast<uint8_t>(actor.lane);
-        cell.readLine = actor.line;
-        continue;
-      } else if (cell.reader / 32 == actor.warp) {
-        const bool again = cell.readClock == actor.clock && (cell.manyLanes || cell.reader != thread);
-        cell.manyLanes = again;
-      } else if (!over(cell.reader / 32, cell.reader % 32, cell.readClock)) {
-        ReadSet set;
-        set.clock[cell.reader / 32] = cell.readClock;
-        set.lane[cell.reader / 32] = cell.manyLanes ? SeveralLanes : static_cast<uint8_t>(cell.reader % 32);
-        set.clock[actor.warp] = actor.clock;
-        set.lane[actor.warp] = static_cast<uint8_t>(actor.lane);
-        cell.readSet = 1;
-        cell.readClock = static_cast<uint32_t>(sets.size());
-        cell.readLine = actor.line;
-        sets.push_back(set);
-        continue;
-      } else {
-        cell.manyLanes = 0;
-      }
-      cell.readBlock = actor.block;
-      cell.readClock = actor.clock;
-      cell.reader = thread;
-      cell.readLine = actor.line;
-      continue;
-    }
-    if (cell.readBlock >= first && !(access == Access::Write && same)) {
-      if (cell.readBlock != actor.block || cell.manyBlocks)
-        race("has read", access, "another block", cell.readLine);
-      if (cell.readSet) {
-        const ReadSet &set = sets[cell.readClock];
-        for (uint32_t w = 0; w < 32; ++w)
-          if (set.clock[w] && !over(w, set.lane[w], set.clock[w]))
-            race("has read", access, "warp " + std::to_string(w), cell.readLine);
-      } else if (!over(cell.reader / 32, cell.manyLanes ? SeveralLanes : cell.reader % 32, cell.readClock)) {
-        race("has read", access, threadName(cell.reader), cell.readLine);
-      }
-    }
-    cell.writeBlock = actor.block;
-    cell.writeClock = actor.clock;
-    cell.writer = thread;
-    cell.writeLine = actor.line;
-    cell.writeAtomic = access == Access::Atomic;
-    cell.writeAsync = actor.isAsync;
-    cell.writeFences = actor.fences ? actor.fences[actor.warp] : 0;
-    cell.pending = 0;
-  }
-}
 
 uint64_t Memory::allocate(uint64_t bytes, const std::string &name) {
   const uint64_t size = std::max<uint64_t>(bytes, 1);
@@ -184,7 +60,7 @@ char *Memory::at(uint64_t address, uint64_t bytes) {
 
 void Memory::restrict(const std::vector<std::tuple<uint64_t, uint64_t, bool>> &ranges) { restriction_ = ranges; }
 
-void Memory::beginLaunch(uint64_t blocks, bool races, uint32_t sharedBytes) {
+void Memory::beginLaunch(bool races, uint32_t sharedBytes) {
   ranges_.clear();
   last_ = 0;
   if (restriction_.empty()) {
@@ -208,23 +84,22 @@ void Memory::beginLaunch(uint64_t blocks, bool races, uint32_t sharedBytes) {
     restriction_.clear();
   }
   races_ = races;
-  if (nextBlock_ + blocks > UINT32_MAX) { // serial numbers start again: forget who touched what
-    nextBlock_ = 1;
+  if (timeline_.nearlyFull()) { // the numbers start again: forget who touched what
+    timeline_.restart();
     for (auto &[begin, allocation] : allocations_)
       allocation.shadow.resize(std::max<uint64_t>(allocation.bytes, 1));
     sharedShadow_.resize(shared_.size());
   }
-  firstBlock_ = nextBlock_;
+  timeline_.beginLaunch();
   if (shared_.size() != sharedBytes) {
     shared_.assign(sharedBytes, 0);
     sharedShadow_.resize(sharedBytes);
   }
 }
 
-uint32_t Memory::beginBlock() {
+void Memory::beginBlock() {
   std::fill(shared_.begin(), shared_.end(), static_cast<char>(0xA5));
-  sets_.clear();
-  return nextBlock_++;
+  timeline_.beginBlock();
 }
 
 void Memory::outOfBounds(uint64_t address, uint32_t bytes, Access access) const {
@@ -261,6 +136,28 @@ const Range *Memory::find(uint64_t address) {
   return &ranges_[last_];
 }
 
+void Memory::note(const Range *range, uint64_t address, uint32_t bytes, Access access, const Actor &actor, bool same) {
+  if (range)
+    range->allocation->shadow.note(address - range->allocation->begin, bytes, access, actor, same, false, timeline_);
+  else
+    sharedShadow_.note(address - SharedBase, bytes, access, actor, same, true, timeline_);
+}
+
+void Memory::noteReads(const Range *range, const uint64_t *addresses, const uint8_t *lanes, int count, uint32_t bytes,
+                       Actor actor, int &at) {
+  Shadow &shadow = range ? range->allocation->shadow : sharedShadow_;
+  const uint64_t origin = range ? range->allocation->begin : SharedBase;
+  for (at = 0; at < count; ++at) {
+    actor.lane = lanes[at];
+    shadow.note(addresses[at] - origin, bytes, Access::Read, actor, false, !range, timeline_);
+  }
+}
+
+const Range *Memory::holds(uint64_t begin, uint64_t end, bool writes) {
+  const Range *range = find(begin);
+  return range && begin <= end && end <= range->end && (range->writable || !writes) ? range : nullptr;
+}
+
 char *Memory::global(uint64_t address, uint32_t bytes, Access access, const Actor &actor, const char *written) {
   if (address & (bytes - 1)) // sizes are powers of two
     throw Fault("alignment", std::string(verb(access)) + " " + std::to_string(bytes) +
@@ -276,13 +173,11 @@ char *Memory::global(uint64_t address, uint32_t bytes, Access access, const Acto
   const uint32_t inside = fits ? bytes : static_cast<uint32_t>(range->end - address);
   if (races_ && range->writable) { // what nobody may write needs no notes
     const bool same = access == Access::Write && written && std::memcmp(data, written, bytes) == 0;
-    Allocation &allocation = *range->allocation;
-    if (fits) {
-      allocation.shadow.note(address - allocation.begin, bytes, access, actor, firstBlock_, same, false, sets_);
-    } else {
+    if (fits)
+      note(range, address, bytes, access, actor, same);
+    else
       for (uint32_t k = 0; k < inside; ++k)
-        allocation.shadow.note(address - allocation.begin + k, 1, access, actor, firstBlock_, same, false, sets_);
-    }
+        note(range, address + k, 1, access, actor, same);
   }
   if (fits)
     return data;
@@ -306,7 +201,7 @@ char *Memory::shared(uint64_t address, uint32_t bytes, Access access, const Acto
   char *data = sharedWithoutNote(address, bytes);
   if (races_) {
     const bool same = access == Access::Write && written && std::memcmp(data, written, bytes) == 0;
-    sharedShadow_.note(address - SharedBase, bytes, access, actor, actor.block, same, true, sets_);
+    note(nullptr, address, bytes, access, actor, same);
   }
   return data;
 }

@@ -103,7 +103,7 @@ void arriveAt(Warp &warp, const Instruction &i, Mask active) {
     if (barrier.pending == 0 && barrier.bytes == 0)
       endPhase(barrier);
   });
-  ++warp.clocks[warp.index];
+  warp.tick();
 }
 
 /// Operands: the tile in shared memory, the map, the barrier, coordinates. The halves of the immediate are added to the
@@ -172,7 +172,7 @@ void acquirePhases(Warp &warp, const Instruction &i, Mask ready) {
     join(warp.clocks, barrier.doneClocks);
     join(warp.fences, barrier.doneFences);
   });
-  ++warp.clocks[warp.index];
+  warp.tick();
 }
 
 void addPhases(HandlerTable &t) {

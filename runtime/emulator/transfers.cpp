@@ -1,8 +1,14 @@
-// Loads, stores and address conversions.
+// Accesses of single lanes, and address conversions.
 
 #include "transfers.h"
 
 namespace hlo::emulator {
+
+void locate(Fault &fault, const Warp &warp, const Instruction &i, int lane) {
+  fault.line = i.line;
+  fault.block = {warp.block->position.x, warp.block->position.y, warp.block->position.z};
+  fault.thread = warp.block->thread(warp.index, lane);
+}
 
 char *access(Warp &warp, uint32_t space, uint64_t address, uint32_t bytes, Access kind, const Actor &actor,
              const char *written) {
@@ -34,85 +40,6 @@ char *access(Warp &warp, uint32_t space, uint64_t address, uint32_t bytes, Acces
 }
 
 namespace {
-
-template <typename T> uint64_t widened(const char *from, bool isSigned) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return isSigned ? static_cast<uint64_t>(static_cast<int64_t>(static_cast<std::make_signed_t<T>>(value))) : value;
-}
-
-/// Of fixed sizes: a copy of a size that is not known would be read back wider than it was written, and stall.
-uint64_t readElement(const char *from, uint32_t bytes, bool isSigned) {
-  switch (bytes) {
-  case 1:
-    return widened<uint8_t>(from, isSigned);
-  case 2:
-    return widened<uint16_t>(from, isSigned);
-  case 4:
-    return widened<uint32_t>(from, isSigned);
-  default:
-    return widened<uint64_t>(from, false);
-  }
-}
-
-void writeElement(char *to, uint32_t bytes, uint64_t value) {
-  switch (bytes) {
-  case 1:
-    *to = static_cast<char>(value);
-    break;
-  case 2:
-    std::memcpy(to, &value, 2);
-    break;
-  case 4:
-    std::memcpy(to, &value, 4);
-    break;
-  default:
-    std::memcpy(to, &value, 8);
-  }
-}
-
-/// Operands: the address, then a register for each element; one of width -1 is not wanted.
-void load(Warp &warp, const Instruction &i, Mask active) {
-  const Detail detail = detailOf(i);
-  const int count = i.operandCount - 1;
-  const uint32_t size = detail.bytes, bytes = size * count;
-  uint64_t value[8][Lanes];
-  Actor actor = warp.actor(0, i.line);
-  located(warp, i, active, [&](int lane) {
-    actor.lane = static_cast<uint16_t>(lane);
-    const uint64_t address = laneAddress(warp, i.operands[0], i.immediate, lane);
-    const char *from = access(warp, detail.space, address, bytes, Access::Read, actor);
-    for (int k = 0; k < count; ++k)
-      value[k][lane] = readElement(from + k * size, size, detail.isSigned);
-  });
-  for (int k = 0; k < count; ++k)
-    if (i.operands[k + 1].width > 0)
-      storeRaw(warp, i.operands[k + 1], value[k], active);
-}
-
-void store(Warp &warp, const Instruction &i, Mask active) {
-  const Detail detail = detailOf(i);
-  const int count = i.operandCount - 1;
-  const uint32_t size = detail.bytes, bytes = size * count;
-  uint64_t value[8][Lanes];
-  for (int k = 0; k < count; ++k)
-    loadRaw(warp, i.operands[k + 1], value[k]);
-  Actor actor = warp.actor(0, i.line);
-  located(warp, i, active, [&](int lane) {
-    if (!warp.products.empty())
-      for (int k = 0; k < count; ++k)
-        if (isPendingSum(warp, static_cast<uint32_t>(value[k][lane])))
-          throw Fault("async", "stores a sum of a product that it has not waited for");
-    char data[64];
-    for (int k = 0; k < count; ++k)
-      writeElement(data + k * size, size, value[k][lane]);
-    actor.lane = static_cast<uint16_t>(lane);
-    const uint64_t address = laneAddress(warp, i.operands[0], i.immediate, lane);
-    char *to = access(warp, detail.space, address, bytes, Access::Write, actor, data);
-    for (int k = 0; k < count; ++k)
-      writeElement(to + k * size, size, value[k][lane]);
-  });
-}
 
 /// Adds (or, with a negative immediate, subtracts) the start of a window.
 void convertAddress(Warp &warp, const Instruction &i, Mask active) {
@@ -149,8 +76,6 @@ void readClock(Warp &warp, const Instruction &i, Mask active) {
 } // namespace
 
 void addTransfers(HandlerTable &t) {
-  t["ld"] = load;
-  t["st"] = store;
   t["cvta"] = convertAddress;
   t["isspacep"] = isSpace;
   t["nop"] = nothing;

@@ -5,6 +5,11 @@
 
 namespace hlo::emulator {
 
+/// Says where a fault happened.
+void locate(Fault &fault, const Warp &warp, const Instruction &i, int lane);
+
+inline namespace HLO_EMULATOR_LEVEL {
+
 inline uint64_t laneAddress(const Warp &warp, const Operand &operand, int64_t offset, int lane) {
   const uint64_t base =
       operand.width == 4 ? warp.values<uint32_t>(operand)[lane] : warp.values<uint64_t>(operand)[lane];
@@ -20,12 +25,12 @@ template <typename F> void located(Warp &warp, const Instruction &i, Mask active
       f(lane);
     }
   } catch (Fault &fault) {
-    fault.line = i.line;
-    fault.block = {warp.block->position.x, warp.block->position.y, warp.block->position.z};
-    fault.thread = warp.block->thread(warp.index, lane);
+    locate(fault, warp, i, lane);
     throw;
   }
 }
+
+} // namespace HLO_EMULATOR_LEVEL
 
 /// The host address of one lane's access, checked and noted.
 char *access(Warp &warp, uint32_t space, uint64_t address, uint32_t bytes, Access kind, const Actor &actor,

@@ -80,8 +80,9 @@ class EmulatedDevice(HostMemory):
 
     Args:
         seed: the schedule: 0 runs blocks and warps in order, 1 backwards, others at random.
-        races: look for data races, unwritten shared memory and unfinished copies; takes nine times
-            the memory of what kernels write to, and up to half of the time.
+        races: look for data races, unwritten shared memory and unfinished copies; takes 28 bytes
+            for each 16 that kernels write to (for each 4, 2 or 1 where they do so in less), and
+            half of the time.
         instruction_limit: of a launch's warps together, against kernels that do not end.
     """
 
