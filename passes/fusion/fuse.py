@@ -13,7 +13,13 @@ from hlo.passes.fusion.op_traits import CONTRACTIONS, FOLDS
 from hlo.passes.fusion.siblings import merge_siblings
 from hlo.passes.hlo_to_host.liveness import part_offset
 from hlo.passes.hlo_to_loops.graph import Node, Region, reading, region_of
-from hlo.passes.rewrite.walk import body_of, functions, reads_from_outside, sort_by_dependence
+from hlo.passes.rewrite.walk import (
+    body_of,
+    functions,
+    reads_from_outside,
+    results_of,
+    sort_by_dependence,
+)
 
 # Ops that read their operands where they are in memory.
 READS_MEMORY = CONTRACTIONS | {"dynamic_update_slice"}
@@ -83,7 +89,7 @@ class Fuse(Pass):
             _rewrite(group, fusion)
             doomed.update(dict.fromkeys(group.ordered(fusion.position)))
         for node in sorted(doomed, key=fusion.position.__getitem__, reverse=True):
-            if not any(len(list(r.uses)) for r in node.source.results):
+            if not ir.is_used(node.source):
                 node.source.erase()
         if any(group.more_roots for group in groups):
             sort_by_dependence(block)  # some readers stand ahead of a kernel's last root
@@ -125,7 +131,7 @@ def name_of(nodes: list[Node]) -> str:
 def _rewrite(group: Group, fusion: BlockFusion) -> None:
     """Replaces the root by an `hlo.fusion` that holds copies of the group's ops."""
     nodes = group.ordered(fusion.position)
-    held = {value for n in nodes for value in n.source.results}
+    held = {value for n in nodes for value in results_of(n.source)}
     inputs: dict[ir.Value, None] = {}
     constants: dict[ir.Value, None] = {}
     for node in nodes:
@@ -138,7 +144,7 @@ def _rewrite(group: Group, fusion: BlockFusion) -> None:
             else:
                 inputs[value] = None
     root = group.root.source
-    outputs = [value for n in (group.root, *group.more_roots) for value in n.source.results]
+    outputs = [value for n in (group.root, *group.more_roots) for value in results_of(n.source)]
     with root.location, ir.InsertionPoint(root):
         fused = ir.Operation.create(
             "hlo.fusion",
@@ -162,9 +168,9 @@ def _rewrite(group: Group, fusion: BlockFusion) -> None:
             copy = node.source.clone()
             for reader, i, value in reads_from_outside(copy):
                 reader.operands[i] = inner[value]
-            for old, new in zip(node.source.results, copy.results, strict=True):
+            for old, new in zip(results_of(node.source), results_of(copy), strict=True):
                 inner[old] = new
         with root.location:
             ir.Operation.create("hlo.return", operands=[inner[value] for value in outputs])
-    for old, new in zip(outputs, fused.results, strict=True):
+    for old, new in zip(outputs, results_of(fused), strict=True):
         old.replace_all_uses_with(new)

@@ -10,12 +10,17 @@ from hlo import ir
 
 def shape_of(value: ir.Value) -> tuple[int, ...]:
     """The shape of a value of ranked tensor type; dynamic sizes are negative."""
-    return tuple(ir.RankedTensorType(value.type).shape)
+    return tuple(_ranked(value.type).shape)
 
 
 def element_of(value: ir.Value) -> ir.Type:
     """The element type of a value of ranked tensor type."""
-    return ir.RankedTensorType(value.type).element_type
+    return _ranked(value.type).element_type
+
+
+def _ranked(kind: ir.Type) -> ir.RankedTensorType:
+    # Types mostly come as objects of their class already.
+    return kind if isinstance(kind, ir.RankedTensorType) else ir.RankedTensorType(kind)
 
 
 def is_tensor(kind: ir.Type) -> bool:

@@ -24,18 +24,32 @@ def operations_named(module: ir.Module, names: Collection[str]) -> list[ir.Opera
     return ir.operations_named(module.operation, names)
 
 
+def operands_of(op: ir.Operation) -> list[ir.Value]:
+    """What an op reads. The end of an iteration over MLIR's own list is an exception of C++, which
+    costs as much as five values.
+    """
+    operands = op.operands
+    return [operands[i] for i in range(len(operands))]
+
+
+def results_of(op: ir.Operation) -> list[ir.OpResult]:
+    """What an op computes; a list for the reason that `operands_of` gives."""
+    results = op.results
+    return [results[i] for i in range(len(results))]
+
+
 def reads_from_outside(op: ir.Operation) -> list[tuple[ir.Operation, int, ir.Value]]:
     """(reader, operand number, value) of each value from outside that an op or its regions read."""
     if not len(op.regions):
-        return [(op, i, value) for i, value in enumerate(op.operands)]
+        return [(op, i, value) for i, value in enumerate(operands_of(op))]
     reads: list[tuple[ir.Operation, int, ir.Value]] = []
     inside: set[ir.Value] = set()
     for inner in operations(op):
         for region in inner.regions:
             for block in region.blocks:
                 inside.update(block.arguments)
-        inside.update(inner.results)
-        reads += [(inner, i, value) for i, value in enumerate(inner.operands)]
+        inside.update(results_of(inner))
+        reads += [(inner, i, value) for i, value in enumerate(operands_of(inner))]
     return [read for read in reads if read[2] not in inside]
 
 
@@ -86,7 +100,7 @@ def sort_by_dependence(block: ir.Block) -> None:
     Dependences must not be circular.
     """
     ops = [op.operation for op in block.operations]
-    number: dict[ir.Value, int] = {v: i for i, op in enumerate(ops) for v in op.results}
+    number: dict[ir.Value, int] = {v: i for i, op in enumerate(ops) for v in results_of(op)}
     waiting = [0] * len(ops)
     readers: list[list[int]] = [[] for _ in ops]
     for i, op in enumerate(ops):

@@ -10,7 +10,7 @@ import numpy as np
 from hlo import ir
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.tensor_types import shape_of
-from hlo.passes.rewrite.walk import operations
+from hlo.passes.rewrite.walk import operations_named
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Replacement: TypeAlias = "ir.Value | Sequence[ir.Value] | None"
@@ -40,7 +40,7 @@ class Simplifier:
 
     def run(self, module: ir.Module) -> bool:
         """Visits every op, and again those around each change. Says whether anything changed."""
-        initial = [op for op in operations(module) if op.name in self._rules]
+        initial = operations_named(module, self._rules)
         initial.reverse()
         self._pending = initial
         self._queued = {op.results[0] for op in initial}
@@ -74,7 +74,7 @@ class Simplifier:
         values = [replacement] if isinstance(replacement, ir.Value) else list(replacement)
         users: list[ir.Operation] = []
         for result, value in zip(op.results, values, strict=True):
-            users += [use.owner.operation for use in result.uses]
+            users += ir.users_of(result)
             result.replace_all_uses_with(value)
         self._dead.add(op.results[0])
         self._bury(op)
@@ -96,11 +96,12 @@ class Simplifier:
                     pending.append(inner)
 
     def _is_unread(self, value: ir.Value) -> bool:
-        for count, use in enumerate(value.uses):
-            results = use.owner.results
-            if count == _MOST_USES or not len(results) or results[0] not in self._dead:
-                return False
-        return True
+        users = ir.users_of(value, _MOST_USES + 1)
+        return len(users) <= _MOST_USES and all(map(self._is_dead, users))
+
+    def _is_dead(self, op: ir.Operation) -> bool:
+        results = op.results
+        return len(results) > 0 and results[0] in self._dead
 
     def _push(self, ops: Sequence[ir.Operation] | Any) -> None:
         for op in ops:
@@ -118,11 +119,7 @@ class Simplifier:
     # ---- What rules ask ----
     def producer(self, value: ir.Value, *names: str) -> ir.Operation | None:
         """The op that computes a value, if it has one of these names."""
-        owner = value.owner
-        if isinstance(owner, ir.Block):
-            return None
-        op = owner.operation
-        return op if not names or op.name in names else None
+        return ir.producer_of(value, names)
 
     def constant(self, value: ir.Value) -> Array | None:
         """The elements of a constant; a splat is one element broadcast."""
@@ -151,14 +148,10 @@ class Simplifier:
 
     def has_one_use(self, value: ir.Value) -> bool:
         """Whether exactly one operand of the program reads a value."""
-        count = 0
-        for use in value.uses:
-            results = use.owner.results
-            if not len(results) or results[0] not in self._dead:
-                count += 1
-                if count > 1:
-                    return False
-        return count == 1
+        first = ir.users_of(value, 2)
+        if len(first) == 2 and not any(map(self._is_dead, first)):
+            return False
+        return sum(not self._is_dead(user) for user in ir.users_of(value)) == 1
 
     def constant_of(self, array: Array, like: ir.Value) -> ir.Value:
         """A constant with `like`'s element type."""

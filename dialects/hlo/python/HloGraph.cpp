@@ -1,11 +1,17 @@
-// The Python module `_graph`: reads blocks into the passes' plain Python objects (passes/hlo_to_loops/graph.py). A
-// crossing from Python for each operand, result and type of an operation costs five times as much as the objects.
+// The Python module `_graph`: reads blocks into the passes' plain Python objects (passes/hlo_to_loops/graph.py), and
+// answers what passes ask most of operations and values. A crossing from Python for each operand, result and type of an
+// operation costs five times as much as the objects.
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
 #include "mlir/CAPI/IR.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <structmember.h>
 
@@ -269,12 +275,85 @@ PyType_Slot graphReaderSlots[] = {{Py_tp_traverse, reinterpret_cast<void *>(Grap
                                   {Py_tp_clear, reinterpret_cast<void *>(GraphReader::clear)},
                                   {0, nullptr}};
 
+// Loops over operands, results and uses from Python end in a C++ exception each, which costs more than the values.
+nb::list objectsOf(llvm::ArrayRef<mlir::Operation *> operations) {
+  const OperationClass objects;
+  nb::list made;
+  for (mlir::Operation *operation : operations)
+    made.append(objects.object(operation));
+  return made;
+}
+
 nb::list operationsIn(MlirOperation operation) {
-  const OperationClass operations;
-  nb::list found;
-  unwrap(operation)->walk<mlir::WalkOrder::PreOrder>(
-      [&](mlir::Operation *inner) { found.append(operations.object(inner)); });
-  return found;
+  std::vector<mlir::Operation *> found;
+  unwrap(operation)->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *inner) { found.push_back(inner); });
+  return objectsOf(found);
+}
+
+nb::list operationsNamed(MlirOperation operation, const std::vector<std::string> &names) {
+  llvm::StringSet<> wanted;
+  for (const std::string &name : names)
+    wanted.insert(name);
+  std::vector<mlir::Operation *> found;
+  unwrap(operation)->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *inner) {
+    if (wanted.contains(inner->getName().getStringRef()))
+      found.push_back(inner);
+  });
+  return objectsOf(found);
+}
+
+nb::list usersOf(MlirValue value, size_t most) {
+  std::vector<mlir::Operation *> found;
+  for (mlir::OpOperand &use : unwrap(value).getUses()) {
+    if (found.size() == most)
+      break;
+    found.push_back(use.getOwner());
+  }
+  return objectsOf(found);
+}
+
+bool isUsed(MlirOperation operation) { return !unwrap(operation)->use_empty(); }
+
+std::optional<nb::object> producerOf(MlirValue value, const std::vector<std::string> &names) {
+  mlir::Operation *producer = unwrap(value).getDefiningOp();
+  if (!producer || (!names.empty() && !llvm::is_contained(names, producer->getName().getStringRef())))
+    return std::nullopt;
+  return OperationClass().object(producer);
+}
+
+bool isCallWithEffects(mlir::Operation *operation) {
+  if (operation->getName().getStringRef() != "hlo.custom_call")
+    return false;
+  mlir::Attribute effects = operation->getAttr("has_side_effect");
+  auto flag = mlir::dyn_cast_or_null<mlir::BoolAttr>(effects);
+  return flag ? flag.getValue() : static_cast<bool>(effects);
+}
+
+// Whether an operation, or one in it, does more than compute its results.
+bool hasEffects(mlir::Operation *operation) {
+  llvm::StringRef name = operation->getName().getStringRef();
+  if (name == "builtin.module" || name == "func.func" || name == "func.return" || name == "hlo.return")
+    return true;
+  return operation
+      ->walk([](mlir::Operation *inner) {
+        return isCallWithEffects(inner) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+// From the end: users go before what they use, and the operations of a region before the one that holds it.
+nb::list deadOperations(MlirOperation root) {
+  std::vector<mlir::Operation *> all, found;
+  unwrap(root)->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *inner) { all.push_back(inner); });
+  llvm::DenseSet<mlir::Operation *> dead;
+  for (mlir::Operation *operation : llvm::reverse(all)) {
+    if (!llvm::all_of(operation->getUsers(), [&](mlir::Operation *user) { return dead.contains(user); }) ||
+        hasEffects(operation))
+      continue;
+    dead.insert(operation);
+    found.push_back(operation);
+  }
+  return objectsOf(found);
 }
 
 } // namespace
@@ -291,4 +370,16 @@ NB_MODULE(_graph, module) {
       .def("release", &GraphReader::release, nb::arg("region"));
   module.def("operations_in", &operationsIn, nb::arg("operation"),
              "An operation and every one in it, outer ones first, in order.");
+  module.def("operations_named", &operationsNamed, nb::arg("operation"), nb::arg("names"),
+             "The operations in and including one that have one of these names, outer ones first, in order.");
+  module.def("users_of", &usersOf, nb::arg("value"), nb::arg("most") = SIZE_MAX,
+             "The operations that read a value, one for each operand, at most so many.");
+  module.def("is_used", &isUsed, nb::arg("operation"), "Whether anything reads a result of an operation.");
+  module.def("producer_of", &producerOf, nb::arg("value"), nb::arg("names"),
+             "The operation that computes a value, if it has one of the names, of which none stand for any.");
+  module.def(
+      "has_effects", [](MlirOperation operation) { return hasEffects(unwrap(operation)); }, nb::arg("operation"),
+      "Whether an operation, or one in it, does more than compute its results.");
+  module.def("dead_operations", &deadOperations, nb::arg("root"),
+             "The operations in one that nothing needs, users before what they use.");
 }

@@ -5,7 +5,6 @@
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Registration.h"
 #include "mlir/CAPI/Support.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <nanobind/stl/optional.h>
@@ -315,22 +314,6 @@ void defineDenseCaster() {
   ir.attr("register_type_caster")(dense, nb::arg("replace") = true)(caster);
 }
 
-// The operations with one of these names, outer ones first, in order.
-nb::list operationsNamed(MlirOperation operation, const std::vector<std::string> &names) {
-  llvm::StringSet<> wanted;
-  for (const std::string &name : names)
-    wanted.insert(name);
-  std::vector<mlir::Operation *> found;
-  unwrap(operation)->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
-    if (wanted.contains(op->getName().getStringRef()))
-      found.push_back(op);
-  });
-  nb::list result;
-  for (mlir::Operation *op : found)
-    result.append(nb::cast(wrap(op)));
-  return result;
-}
-
 } // namespace
 
 NB_MODULE(_dialect, module) {
@@ -353,8 +336,6 @@ NB_MODULE(_dialect, module) {
              "The spelling of an enumeration attribute, None for another attribute.");
   module.def("ints_of", &intsOf, nb::arg("operation"), nb::arg("name"),
              "An attribute of an operation as a tuple of integers, None when absent.");
-  module.def("operations_named", &operationsNamed, nb::arg("operation"), nb::arg("names"),
-             "The operations in and including one that have one of these names, outer ones first, in order.");
   hlo::defineConstants(module);
   hlo::defineParsing(module);
 }

@@ -25,7 +25,12 @@ from hlo.ir.context import shared_context as shared_context
 from hlo.ir.parsing import parse_module as parse_module
 from hlo.ir.parsing import verify as verify
 from hlo.ir.traversal import GraphReader as GraphReader
+from hlo.ir.traversal import dead_operations as dead_operations
+from hlo.ir.traversal import has_effects as has_effects
+from hlo.ir.traversal import is_used as is_used
 from hlo.ir.traversal import operations_in as operations_in
 from hlo.ir.traversal import operations_named as operations_named
+from hlo.ir.traversal import producer_of as producer_of
+from hlo.ir.traversal import users_of as users_of
 
 _mlir.globals.append_dialect_search_prefix("hlo.ir.dialect_modules")

@@ -6,12 +6,29 @@ from collections.abc import Iterable
 
 from mlir import ir
 
-from hlo_native import _dialect
-from hlo_native._graph import GraphReader, operations_in
+from hlo_native import _graph
+from hlo_native._graph import (
+    GraphReader,
+    dead_operations,
+    has_effects,
+    is_used,
+    operations_in,
+    producer_of,
+    users_of,
+)
 
-__all__ = ["GraphReader", "operations_in", "operations_named"]
+__all__ = [
+    "GraphReader",
+    "dead_operations",
+    "has_effects",
+    "is_used",
+    "operations_in",
+    "operations_named",
+    "producer_of",
+    "users_of",
+]
 
 
 def operations_named(operation: ir.Operation, names: Iterable[str]) -> list[ir.Operation]:
     """The operations with one of these names, in and including one; outer ones first, in order."""
-    return _dialect.operations_named(operation, list(names))
+    return _graph.operations_named(operation, list(names))
