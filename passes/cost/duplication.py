@@ -46,8 +46,9 @@ class Choice:
 
 
 def again_or_stored(
-    node: Node, taken: int, kernels: int, distance: int, alone: bool, machine: Machine = HOST
-) -> Choice:
+    node: Node, taken: int, kernels: int, distance: int, alone: bool, times: float = 0,
+    machine: Machine = HOST,
+) -> Choice:  # fmt: skip
     """What both ways cost.
 
     Args:
@@ -56,18 +57,19 @@ def again_or_stored(
         distance: bytes touched from where it is stored to where it is read last, its own included.
         alone: whether a kernel of its own would store it, not one of those that read it. Its launch
             is not counted: small kernels are joined with others later.
+        times: how often they compute it; 0 for as often as there are kernels.
     """
     cores, size = cores_for(node, machine), bytes_of(node.results[0])
     level = machine.level_of(distance)
 
     arithmetic = cycles(node) / machine.clock / cores
 
-    def seconds(times: int, moved: int) -> float:
+    def seconds(times: float, moved: int) -> float:
         traffic = [moved if n == level else 0 for n in range(len(machine.levels))]
         return max(times * arithmetic, machine.moving_seconds(traffic, cores)[0])
 
     stored = seconds(1, taken + size * (kernels + alone))
-    return Choice(stored, seconds(kernels, kernels * taken), machine.levels[level].name)
+    return Choice(stored, seconds(times or kernels, kernels * taken), machine.levels[level].name)
 
 
 def is_cheaper_side_by_side(node: Node, times: int, machine: Machine = HOST) -> bool:

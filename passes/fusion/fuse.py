@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.fusion.composites import is_splat
-from hlo.passes.fusion.groups import MAX_OPS, BlockFusion, Edge, Group
+from hlo.passes.fusion.group import Group
+from hlo.passes.fusion.groups import MAX_OPS, BlockFusion, Edge
 from hlo.passes.fusion.op_traits import CONTRACTIONS, FOLDS
 from hlo.passes.fusion.siblings import merge_siblings
 from hlo.passes.hlo_to_host.liveness import part_offset

@@ -7,7 +7,7 @@ computed twice except what is free to repeat. Every edge gets a decision with it
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hlo.passes.cost.caches import runs_stay_in_cache
 from hlo.passes.cost.duplication import Choice, Distances, again_or_stored, is_cheaper_side_by_side
@@ -16,14 +16,13 @@ from hlo.passes.fusion.attention import KIND as ATTENTION
 from hlo.passes.fusion.attention import Attention
 from hlo.passes.fusion.attentions import find_attentions
 from hlo.passes.fusion.decision import FusionDecision
+from hlo.passes.fusion.group import Group
 from hlo.passes.fusion.op_traits import (
     CONTRACTIONS,
     ELEMENTWISE,
     EXPENSIVE,
     FOLDS,
-    IN_PROLOGUES,
     KEEP_ORDER,
-    MOVED_IN_PROLOGUES,
     MOVEMENT,
     goes_element_by_element,
     is_free_to_repeat,
@@ -32,8 +31,14 @@ from hlo.passes.fusion.op_traits import (
     repeats_operand,
     spreads_over_rows,
 )
+from hlo.passes.fusion.prologues import (
+    Prologues,
+    bytes_behind,
+    moves_in_prologue,
+    operands_made,
+)
 from hlo.passes.hlo_to_loops.affine import merge_cuts
-from hlo.passes.hlo_to_loops.contraction_tiling import takes_elementwise, takes_prologue
+from hlo.passes.hlo_to_loops.contraction_tiling import takes_elementwise
 from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, free_tensors, splat_of, users
 from hlo.passes.hlo_to_loops.index_maps import ROOT, IndexMaps
@@ -47,35 +52,6 @@ MAX_PLACES = 4
 MAX_PLACES_OF_MOVEMENT = 32
 AT_ROOT = frozenset((ROOT,))
 MAX_COPIES = 8  # ops of a kernel that others compute too: more would cost more than what they read
-
-
-@dataclass(eq=False)
-class Group:
-    """Ops that become one kernel.
-
-    Attributes:
-        root: the op whose result leaves the kernel.
-        nodes: the ops, in program order once `ordered` ran.
-        more_roots: other ops whose results leave the kernel, each computed at the root's elements.
-        repeated: tensors read more than once for each element computed: expensive producers stay
-            out.
-        copies: how many of the ops other kernels compute too.
-        places: for each op the index maps it is computed at; see `IndexMaps`.
-        prologue: ops that make an operand of the kernel's dot.
-        kind: of the kernel, where a pattern chose the ops: nothing else joins then.
-    """
-
-    root: Node
-    nodes: set[Node] = field(default_factory=set[Node])
-    more_roots: list[Node] = field(default_factory=list[Node])
-    repeated: set[Tensor] = field(default_factory=set[Tensor])
-    copies: int = 0
-    places: dict[Node, frozenset[int]] = field(default_factory=dict[Node, frozenset[int]])
-    prologue: set[Node] = field(default_factory=set[Node])
-    kind: str | None = None
-
-    def ordered(self, position: dict[Node, int]) -> list[Node]:
-        return sorted(self.nodes, key=position.__getitem__)
 
 
 @dataclass(frozen=True)
@@ -116,6 +92,7 @@ class BlockFusion:
                     self.readers.setdefault(tensor, []).append(node)
         self.leaves = set(results)
         self.max_ops, self.gpu = max_ops, gpu
+        self.prologues = Prologues(self.position, self.readers, self.leaves, gpu)
         self.maps = IndexMaps(folds=not gpu)
         # The groups that hold each op: one, but several for ops that are free to repeat.
         self.groups: dict[Node, list[Group]] = {}
@@ -209,7 +186,7 @@ class BlockFusion:
         readers = self._readers_in(node, group)
         group.places[node] = self.places_of(node, group, readers)
         if any(r.name in CONTRACTIONS or r in group.prologue for r in readers):
-            group.prologue.add(node)
+            group.prologue[node] = operands_made(node, group, readers)
         self._note_repeats(node, group)
 
     def places_of(self, node: Node, group: Group, readers: Sequence[Node]) -> frozenset[int]:
@@ -289,32 +266,24 @@ class BlockFusion:
 
     def _repetition(self, node: Node, groups: dict[Group, list[Node]]) -> Choice | None:
         """What it costs that each of several kernels computes an op; None if they may not."""
-        moved = all(self._moves_in_prologue(node, group) for group in groups)
+        moved = all(moves_in_prologue(node, group) for group in groups)
         if len(groups) < 2 or not (node.name in ELEMENTWISE or moved):
             return None
         if any(group.copies >= MAX_COPIES for group in groups):
             return None
         size = bytes_of(node.results[0])
-        amounts = {operand: _bytes_behind(operand) for operand in node.operands}
+        amounts = {operand: bytes_behind(operand) for operand in node.operands}
         large = [operand for operand, amount in amounts.items() if 8 * amount > size]
         # Of two large operands both would have to be kept where one result does.
-        if len(large) > 1 or not all(self._is_in_memory(operand) for operand in large):
+        if len(large) > 1 or not all(self.prologues.is_in_memory(operand) for operand in large):
             return None
         if not all(self._judge(node, group, inside) for group, inside in groups.items()):
             return None
         last = max(self.position[group.root] for group in groups)
         distance = size + self.distances.between(self.position[node], last)
         alone = self._as_another_root(node, groups, []) is None
-        return again_or_stored(node, sum(amounts.values()), len(groups), distance, alone)
-
-    def _is_in_memory(self, tensor: Tensor) -> bool:
-        """Whether a value is stored whatever becomes of one of its readers."""
-        producer = tensor.producer
-        if producer is None or not is_fusible(producer) or tensor in self.leaves:
-            return True
-        if producer.name == "reshape":
-            return self._is_in_memory(producer.operands[0])
-        return len(self.readers.get(tensor, ())) > 1 and producer.name not in MOVEMENT
+        times = sum(self.prologues.times(node, group, inside) for group, inside in groups.items())
+        return again_or_stored(node, sum(amounts.values()), len(groups), distance, alone, times)
 
     def _is_closed_to(self, node: Node, reader: Node) -> bool:
         """Whether a kernel that a pattern chose reads an op's result from memory."""
@@ -379,7 +348,7 @@ class BlockFusion:
         if node.name in CONTRACTIONS:
             return self._judge_contraction(node, group)
         if any(r.name in CONTRACTIONS or r in group.prologue for r in readers):
-            return self._judge_prologue(node, group, readers)
+            return self.prologues.judge(node, group, readers)
         if any(n.name in CONTRACTIONS for n in group.nodes) and not self._follows_contraction(
             node, group
         ):
@@ -432,55 +401,6 @@ class BlockFusion:
         if root.operands[0] in node.operands and root.operands[1].size > 1:
             return "it reads the buffer that is updated in place"
         return None
-
-    def _judge_prologue(self, node: Node, group: Group, readers: Sequence[Node]) -> FusionDecision:
-        """A contraction computes an operand as it packs it, or as it reads each element once."""
-        dots = [r for r in readers if r.name in CONTRACTIONS]
-        places = [(r, i) for r in dots for i, o in enumerate(r.operands) if o in node.results]
-        moved = self._moves_in_prologue(node, group)
-        taken = moved and all(i == 1 for _, i in places)
-        if not taken if self.gpu else not all(takes_prologue(r, i) for r, i in places):
-            return FusionDecision.no(
-                "a contraction reads its operands many times: they must be in memory"
-            )
-        if len(dots) + sum(r in group.prologue for r in readers) < len(readers):
-            return FusionDecision.no("what follows the contraction reads it too")
-        if node.name == "reshape" and not self._is_reshape_in_prologue(node):
-            return FusionDecision.no("it is a view of what is in memory")
-        if node.name not in IN_PROLOGUES and not moved:
-            return FusionDecision.no(f"{node.name} is not computed while an operand is packed")
-        if 2 * self._prologue_bytes(node) > 3 * bytes_of(node.results[0]):
-            return FusionDecision.no("the contraction would read more than its operand has")
-        if any(n.name == "convolution" for n in group.nodes):
-            return FusionDecision.yes("the convolution computes its kernel as it packs it")
-        return FusionDecision.yes("the dot computes its operand as it reads it")
-
-    @staticmethod
-    def _moves_in_prologue(node: Node, group: Group) -> bool:
-        """Whether a convolution reads its kernel in the order of an op's operand."""
-        moved = node.name in MOVED_IN_PROLOGUES
-        return moved and any(n.name == "convolution" for n in group.nodes)
-
-    def _prologue_bytes(self, node: Node) -> int:
-        """Bytes that a dot reads to compute an operand, what can be computed with it left out."""
-        total = 0
-        for operand in node.operands:
-            made, stored = operand.producer, _bytes_behind(operand)
-            alone = len(self.readers.get(operand, ())) == 1 and operand not in self.leaves
-            if made in self.position and made.name in ELEMENTWISE - EXPENSIVE and alone:
-                stored = min(stored, self._prologue_bytes(made))
-            total += stored
-        return total
-
-    def _is_reshape_in_prologue(self, node: Node) -> bool:
-        """Whether what a reshape reads would be computed with it, by nobody else."""
-        operand = node.operands[0]
-        made, readers = operand.producer, self.readers.get(operand, ())
-        if made is None or made not in self.position or operand in self.leaves:
-            return False
-        if made.name == "broadcast_in_dim":
-            return True
-        return made.name in IN_PROLOGUES and made.name != "iota" and len(readers) == 1
 
     def _judge_contraction(self, node: Node, group: Group) -> FusionDecision:
         """A contraction takes in what follows it element by element."""
@@ -581,14 +501,6 @@ def _folds_over_fold(fold: Node, held: Set[Node]) -> bool:
             seen.add(producer)
             pending.append(producer)
     return False
-
-
-def _bytes_behind(tensor: Tensor) -> int:
-    """Bytes that a kernel reads to have a tensor, what is made again in every kernel left out."""
-    producer = tensor.producer
-    if producer is None or not is_free_to_repeat(producer):
-        return bytes_of(tensor)
-    return min(bytes_of(tensor), sum(_bytes_behind(operand) for operand in producer.operands))
 
 
 def _initial_values(fold: Node) -> tuple[Tensor, ...]:

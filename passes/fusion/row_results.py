@@ -18,7 +18,8 @@ from hlo.passes.hlo_to_loops.joint_folds import may_be_joint
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
 
 if TYPE_CHECKING:
-    from hlo.passes.fusion.groups import BlockFusion, Group
+    from hlo.passes.fusion.group import Group
+    from hlo.passes.fusion.groups import BlockFusion
 
 FEWEST_ROWS = 32  # that are work for all threads
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 from hlo.passes.cost.caches import runs_stay_in_cache
 from hlo.passes.cost.transfers import bytes_of
-from hlo.passes.fusion.groups import BlockFusion, Group
+from hlo.passes.fusion.group import Group
+from hlo.passes.fusion.groups import BlockFusion
 from hlo.passes.fusion.op_traits import ELEMENTWISE, FREE_TO_REPEAT
 from hlo.passes.fusion.row_results import rows_agree, shared_bytes
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, captured

@@ -10,6 +10,7 @@ contraction in the region, element by element, is applied to the tile before it 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from hlo.passes.hlo_to_loops import elementwise
@@ -21,10 +22,13 @@ from hlo.passes.hlo_to_loops.contraction_tiling import (
     Tiling,
     fits_register_tiles,
     tiling_for,
+    walks_features,
 )
 from hlo.passes.hlo_to_loops.elemental.contractions import Contraction, contraction_of, product_type
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.input_blocks import InputBlock, input_block, packs_input
+from hlo.passes.hlo_to_loops.input_packing import InputPacking
 from hlo.passes.hlo_to_loops.kernel_packing import KernelPacking
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 from hlo.passes.hlo_to_loops.padded_windows import PaddedTile, takes_padded_tiles
@@ -38,14 +42,26 @@ def emit_contraction(region: Region) -> Kernel | None:
     node, root = nodes[0], region.results[0]
     if root.size != node.results[0].size or not fits_register_tiles(node):
         return None
+    block = _packed_block(region, node)
+    tiling = tiling_for(node, region if block is None else None)
     try:
-        return _Tiles(region, node, tiling_for(node, region)).emit()
+        return _Tiles(region, node, tiling, block).emit()
     except NotVectorizableError:
         return None
 
 
+def _packed_block(region: Region, node: Node) -> InputBlock | None:
+    """How a convolution's input is packed, if its kernel computes it or is faster so."""
+    if node.name != "convolution":
+        return None
+    computed = node.operands[0] not in region.arguments
+    return input_block(node) if computed or packs_input(node) else None
+
+
 class _Tiles:
-    def __init__(self, region: Region, node: Node, tiling: Tiling) -> None:
+    def __init__(
+        self, region: Region, node: Node, tiling: Tiling, block: InputBlock | None
+    ) -> None:
         self.region, self.node, self.tiling = region, node, tiling
         self.inputs, self.outputs = argument_buffers(region)
         self.builder = Builder()
@@ -58,18 +74,28 @@ class _Tiles:
         if node.name == "convolution" and node.operands[1] not in self.inputs:
             self.packing = KernelPacking(self.em, node, tiling, self.kind)
         self.chunks = tiling.positions if self.packing is None else tiling.chunks
+        self.input: InputPacking | None = None
+        if block is not None:
+            self.input = InputPacking(self.em, node, tiling, self.kind, block)
+            self.node = self.input.node
+            blocks = math.prod(block.blocks)
+            self.chunks = blocks if self.packing is None else min(blocks, tiling.chunks)
         self.units = tiling.runs * self.chunks
+        # A small kernel: positions are walked once, with all their features.
+        self.columns_inside = walks_features(node)
 
     def emit(self) -> Kernel:
         em, b, units = self.em, self.builder, self.units
         with b.loop("%begin", "%end", b.index(1)) as loop:
             unit = em.variable(loop.iv, units) if units > 1 else ZERO
-            run, chunk = em.divmod(unit, self.chunks)
-            group, column_block = em.divmod(run, self.tiling.column_blocks)
-            if self.packing is None:
-                self._tile_at(group, column_block, chunk)
+            if self.columns_inside:
+                chunk, run = em.divmod(unit, self.tiling.runs)
             else:
-                self._packed_chunk(self.packing, group, column_block, chunk)
+                run, chunk = em.divmod(unit, self.chunks)
+            group, column_block = em.divmod(run, self.tiling.column_blocks)
+            if self.packing is not None:
+                self._pack_columns(self.packing, group, column_block)
+            self._chunk(group, column_block, chunk)
         return Kernel(
             function_text(b, list(self.inputs.values()), self.outputs),
             units,
@@ -82,25 +108,74 @@ class _Tiles:
             ),
         )
 
-    def _packed_chunk(
-        self, packing: KernelPacking, group: Affine, column_block: Affine, chunk: Affine
-    ) -> None:
-        """Packs a run of columns and makes some tiles of it."""
-        em, b, tiling = self.em, self.builder, self.tiling
+    def _pack_columns(self, packing: KernelPacking, group: Affine, column_block: Affine) -> None:
+        tiling = self.tiling
         first = group * tiling.shape[-1] + column_block * tiling.width
         self._either(
             column_block, tiling.column_blocks, tiling.last_columns != tiling.width,
             lambda _: packing.pack(first, tiling.width),
             lambda _: packing.pack(first, tiling.last_columns),
         )  # fmt: skip
-        each = -(-tiling.positions // tiling.chunks)
+
+    def _chunk(self, group: Affine, column_block: Affine, chunk: Affine) -> None:
+        """Some tiles of a run of columns, or blocks of them that share their packed input."""
+        em, b, tiling = self.em, self.builder, self.tiling
+        total = tiling.positions if self.input is None else math.prod(self.input.block.blocks)
+
+        def make(index: Affine) -> None:
+            if self.input is None:
+                self._tile_at(group, column_block, index)
+            else:
+                self._block(self.input, group, column_block, index)
+
+        if self.chunks == total:
+            make(chunk)
+            return
+        each = -(-total // self.chunks)
         start = em.index(chunk * each)
         end = b.op(f"arith.addi {start}, {b.index(each)} : index")
-        if tiling.positions % tiling.chunks:
-            end = b.op(f"arith.minui {end}, {b.index(tiling.positions)} : index")
+        if total % self.chunks:
+            end = b.op(f"arith.minui {end}, {b.index(total)} : index")
         with b.loop(start, end, b.index(1)) as loop:
-            position = em.variable(loop.iv, tiling.positions)
-            self._tile_at(group, column_block, position)
+            make(em.variable(loop.iv, total))
+
+    def _block(
+        self, packing: InputPacking, group: Affine, column_block: Affine, index: Affine
+    ) -> None:
+        """Packs the input of a block of positions and makes its tiles."""
+        tiling, block = self.tiling, packing.block
+        walked = [*tiling.outer, *([tiling.row_dim] if tiling.row_dim >= 0 else [])]
+        numbers = self.em.dims(Position.of_offset(index), block.blocks)
+        first = {d: n * size for d, n, size in zip(walked, numbers, block.positions, strict=True)}
+        packing.pack(first, group, column_block * tiling.width)
+        self._tiles_of_block(
+            [(d, first[d], size) for d, size in zip(walked, block.positions, strict=True)],
+            {}, group, column_block,
+        )  # fmt: skip
+
+    def _tiles_of_block(
+        self, ranges: Sequence[tuple[int, Affine, int]], at: dict[int, Affine], group: Affine,
+        column_block: Affine,
+    ) -> None:  # fmt: skip
+        """Tiles at every position of ranges: (dimension, first position, how many)."""
+        em, b, tiling = self.em, self.builder, self.tiling
+        if not ranges:
+            row_block = at.get(tiling.row_dim, ZERO)
+            self.prefetch_line = self._prefetch_line(row_block)
+            self._edges((group, *(at[d] for d in tiling.outer)), row_block, column_block)
+            return
+        (d, first, size), *rest = ranges
+        extent = tiling.shape[d]
+        if d == tiling.row_dim:  # by tiles
+            first, _ = em.divmod(first, tiling.rows)
+            size, extent = size // tiling.rows, tiling.row_blocks
+        start = em.index(first)
+        end = b.op(f"arith.addi {start}, {b.index(size)} : index")
+        if extent % size:
+            end = b.op(f"arith.minui {end}, {b.index(extent)} : index")
+        with b.loop(start, end, b.index(1)) as loop:
+            inside = {**at, d: em.variable(loop.iv, extent)}
+            self._tiles_of_block(rest, inside, group, column_block)
 
     def _tile_at(self, group: Affine, column_block: Affine, position: Affine) -> None:
         em, tiling = self.em, self.tiling

@@ -11,7 +11,6 @@ from hlo.passes.hlo_to_loops.elemental.contractions import product_type
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import matrix_vector_of
 from hlo.passes.hlo_to_loops.product_blocking import packs
-from hlo.passes.hlo_to_loops.product_factors import word_instruction
 
 VECTOR_BYTES = 64
 REGISTERS = 28  # accumulators at the most
@@ -21,7 +20,6 @@ MOST_ROWS = {1: 14, 2: 14, 3: 8, 4: 6}
 WIDE_VECTORS, WIDE_ROWS = 6, 2
 TILES_A_PACK = 12  # that use packed columns at the least: packing takes some percent of the time
 FEWEST_PACKED_UNITS = 32  # for the sake of threads, where that leaves enough tiles to each
-PACKED_BYTES = 1 << 20  # of a run of columns of a kernel in scratch, at the most
 MULTIPLIES_A_BYTE = 3  # that take as long as one byte from or to memory
 PANEL_BYTES = 400 << 10  # of a run of columns of a kernel, about half of the second-level cache
 LARGE_OPERAND = 1 << 18  # elements of an operand that does not stay in the second-level cache
@@ -210,37 +208,9 @@ def takes_elementwise(node: Node) -> bool:
     return packs(node) or fits_register_tiles(node)
 
 
-def takes_prologue(node: Node, operand: int) -> bool:
-    """Whether a contraction computes an operand where it reads it, few times at the most."""
-    if node.operands[0] is node.operands[1]:
-        return False
-    if node.name == "convolution":
-        return operand == 1 and fits_register_tiles(node) and _holds_columns(node)
-    if (plan := matrix_vector_of(node)) is not None:
-        return node.operands[operand] is plan.matrix
-    if word_instruction(node, depth_of(node)) is not None:
-        return False  # words are loaded as they lie in memory
-    if operand == 0:
-        return packs(node)
-    return packs(node, computed=True) or _tiles_hold_all_rows(node)
-
-
-def _holds_columns(node: Node) -> bool:
-    """Whether scratch has room for the columns of a convolution's kernel that tiles share."""
-    tiling = tiling_for(node)
-    return packed_elements(node, tiling) * (VECTOR_BYTES // tiling.lanes) <= PACKED_BYTES
-
-
 def packed_elements(node: Node, tiling: Tiling) -> int:
     """Elements of the columns of a convolution's kernel that tiles share."""
     return math.prod(node.operands[1].shape[:-1]) * tiling.width
-
-
-def _tiles_hold_all_rows(node: Node) -> bool:
-    """Whether register tiles read each element of the right operand about once."""
-    if not fits_register_tiles(node):
-        return False
-    return tiling_of(node.results[0].shape, lanes_of(node.results[0].type)).row_blocks <= 2
 
 
 def fits_register_tiles(node: Node) -> bool:
@@ -272,6 +242,14 @@ def takes_features(element: ElementType, features: int, groups: int) -> bool:
     if groups == 1 or per_group == 1:
         return has_tiles(element)
     return _fills_vectors(element, per_group)
+
+
+def walks_features(node: Node) -> bool:
+    """Whether the lanes of a convolution's tiles are features of its input too."""
+    if node.name != "convolution" or node.attributes["batch_group_count"] > 1:
+        return False
+    groups = groups_of(node)
+    return (groups > 1 and groups == node.results[0].shape[-1]) or walks_small_groups(node)
 
 
 def walks_small_groups(node: Node) -> bool:

@@ -26,8 +26,10 @@ class Case:
     spread: tuple[int, ...] = (1, 1)
     groups: int = 1
 
-    def convolve(self, p: Program, x: Value, w: Value) -> Value:
-        pads = [(1, 2)] * len(self.stride)
+    def convolve(
+        self, p: Program, x: Value, w: Value, pads: list[tuple[int, int]] | None = None
+    ) -> Value:
+        pads = pads or [(1, 2)] * len(self.stride)
         return convolve(
             p, x, w, self.layout, list(self.stride), pads, list(self.gaps), list(self.spread),
             self.groups,

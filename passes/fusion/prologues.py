@@ -1,0 +1,187 @@
+"""What contractions compute of their operands while they read or pack them, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+
+from hlo.passes.cost.prologues import packed_or_stored
+from hlo.passes.cost.transfers import bytes_of
+from hlo.passes.fusion.decision import FusionDecision
+from hlo.passes.fusion.group import Group
+from hlo.passes.fusion.op_traits import (
+    CONTRACTIONS,
+    ELEMENTWISE,
+    EXPENSIVE,
+    IN_PROLOGUES,
+    MOVED_IN_PROLOGUES,
+    MOVEMENT,
+    is_free_to_repeat,
+    is_fusible,
+)
+from hlo.passes.hlo_to_loops.graph import Node, Tensor
+from hlo.passes.hlo_to_loops.input_blocks import input_block, packs_input
+from hlo.passes.hlo_to_loops.operand_prologues import takes_prologue
+
+INPUT, KERNEL = 0, 1  # operands of a convolution
+
+
+class Prologues:
+    """Decides on the ops ahead of the contractions of a block.
+
+    Args:
+        position: of each op of the block.
+        readers: of each value.
+        leaves: what the block gives.
+        gpu: whether kernels are a GPU's: their prologues only move kernels of convolutions.
+    """
+
+    def __init__(
+        self, position: Mapping[Node, int], readers: Mapping[Tensor, Sequence[Node]],
+        leaves: Set[Tensor], gpu: bool,
+    ) -> None:  # fmt: skip
+        self.position, self.readers, self.leaves, self.gpu = position, readers, leaves, gpu
+
+    def judge(self, node: Node, group: Group, readers: Sequence[Node]) -> FusionDecision:
+        """A contraction computes an operand as it packs it, or as it reads each element once."""
+        dots = [r for r in readers if r.name in CONTRACTIONS]
+        places = [(r, i) for r in dots for i, o in enumerate(r.operands) if o in node.results]
+        moved = moves_in_prologue(node, group)
+        taken = moved and all(i == KERNEL for _, i in places)
+        if not taken if self.gpu else not all(takes_prologue(r, i) for r, i in places):
+            return FusionDecision.no(
+                "a contraction reads its operands many times: they must be in memory"
+            )
+        if len(dots) + sum(r in group.prologue for r in readers) < len(readers):
+            return FusionDecision.no("what follows the contraction reads it too")
+        if node.name == "reshape" and not self._is_reshape_in_prologue(node):
+            return FusionDecision.no("it is a view of what is in memory")
+        if convolution_of(group) is not None and INPUT in operands_made(node, group, readers):
+            return self._judge_input(node, group, readers)
+        if node.name not in IN_PROLOGUES and not moved:
+            return FusionDecision.no(f"{node.name} is not computed while an operand is packed")
+        if 2 * self._bytes_read(node) > 3 * bytes_of(node.results[0]):
+            return FusionDecision.no("the contraction would read more than its operand has")
+        if convolution_of(group) is not None:
+            return FusionDecision.yes("the convolution computes its kernel as it packs it")
+        return FusionDecision.yes("the dot computes its operand as it reads it")
+
+    def times(self, node: Node, group: Group, readers: Sequence[Node]) -> float:
+        """How often a kernel would compute each element of an op."""
+        made = operands_made(node, group, readers)
+        convolution = convolution_of(group)
+        block = input_block(convolution) if convolution is not None and INPUT in made else None
+        return 1.0 if block is None else block.times
+
+    def is_in_memory(self, tensor: Tensor) -> bool:
+        """Whether a value is stored whatever becomes of one of its readers."""
+        producer = tensor.producer
+        if producer is None or not is_fusible(producer) or tensor in self.leaves:
+            return True
+        if producer.name == "reshape":
+            return self.is_in_memory(producer.operands[0])
+        return len(self.readers.get(tensor, ())) > 1 and producer.name not in MOVEMENT
+
+    def _judge_input(self, node: Node, group: Group, readers: Sequence[Node]) -> FusionDecision:
+        """A convolution packs its input a block at a time, some of its elements several times."""
+        if KERNEL in operands_made(node, group, readers):
+            return FusionDecision.no("a convolution reads it as its input and as its kernel")
+        if is_free_to_repeat(node):
+            return FusionDecision.yes("the convolution computes its input as it packs it")
+        if node.name not in ELEMENTWISE:
+            return FusionDecision.no(f"{node.name} is not computed while an operand is packed")
+        chain, taken = self._chain(node, group.prologue.keys())
+        size = bytes_of(node.results[0])
+        large = [t for t in taken if 8 * bytes_behind(t) > size]
+        if not all(map(self.is_in_memory, large)):
+            return FusionDecision.no("the kernel that makes what it reads computes it on the way")
+        read = sum(map(bytes_behind, taken))
+        if 2 * read > 3 * size:
+            return FusionDecision.no("the contraction would read more than its operand has")
+        convolution = convolution_of(group)
+        assert convolution is not None, "it has an input"
+        times, anyway = self.times(node, group, readers), packs_input(convolution)
+        choice = packed_or_stored(convolution, chain, read, times, anyway)
+        return FusionDecision(choice.packs, choice.reason)
+
+    def _chain(self, node: Node, made: Set[Node]) -> tuple[list[Node], list[Tensor]]:
+        """The elementwise ops that make an op's result for it alone, and what they read.
+
+        Args:
+            made: ops that are computed with it already.
+        """
+        chain, held = list[Node](), {node, *made}
+        taken: dict[Tensor, None] = {}
+        pending = [node]
+        while pending:
+            latest = max(pending, key=self.position.__getitem__)
+            pending.remove(latest)
+            chain.append(latest)
+            held.add(latest)
+            for operand in latest.operands:
+                source = operand.producer
+                if source is None or source in held or source in pending:
+                    continue
+                if self._is_made_for(operand, held):
+                    taken.pop(operand, None)
+                    pending.append(source)
+                else:
+                    taken[operand] = None
+        return chain, list(taken)
+
+    def _is_made_for(self, tensor: Tensor, held: Set[Node]) -> bool:
+        """Whether an elementwise op of the block gives a value to some ops alone."""
+        source = tensor.producer
+        if source is None or source not in self.position or source.name not in ELEMENTWISE:
+            return False
+        return tensor not in self.leaves and all(r in held for r in self.readers[tensor])
+
+    def _bytes_read(self, node: Node) -> int:
+        """Bytes that a dot reads to compute an operand, what can be computed with it left out."""
+        total = 0
+        for operand in node.operands:
+            made, stored = operand.producer, bytes_behind(operand)
+            alone = len(self.readers.get(operand, ())) == 1 and operand not in self.leaves
+            if made is not None and made in self.position and alone:
+                cheap = made.name in ELEMENTWISE - EXPENSIVE
+                stored = min(stored, self._bytes_read(made)) if cheap else stored
+            total += stored
+        return total
+
+    def _is_reshape_in_prologue(self, node: Node) -> bool:
+        """Whether what a reshape reads would be computed with it, by nobody else."""
+        operand = node.operands[0]
+        made, readers = operand.producer, self.readers.get(operand, ())
+        if made is None or made not in self.position or operand in self.leaves:
+            return False
+        if made.name == "broadcast_in_dim":
+            return True
+        return made.name in IN_PROLOGUES and made.name != "iota" and len(readers) == 1
+
+
+def convolution_of(group: Group) -> Node | None:
+    """The convolution that a kernel holds."""
+    return next((n for n in group.nodes if n.name == "convolution"), None)
+
+
+def operands_made(node: Node, group: Group, readers: Sequence[Node]) -> frozenset[int]:
+    """The operands of a kernel's contraction that an op makes, given its readers there."""
+    found: set[int] = set()
+    for reader in readers:
+        if reader.name in CONTRACTIONS:
+            found.update(i for i, o in enumerate(reader.operands) if o in node.results)
+        else:
+            found |= group.prologue.get(reader, frozenset())
+    return frozenset(found)
+
+
+def moves_in_prologue(node: Node, group: Group) -> bool:
+    """Whether a convolution reads its kernel in the order of an op's operand."""
+    return node.name in MOVED_IN_PROLOGUES and convolution_of(group) is not None
+
+
+def bytes_behind(tensor: Tensor) -> int:
+    """Bytes that a kernel reads to have a tensor, what is made again in every kernel left out."""
+    producer = tensor.producer
+    if producer is None or not is_free_to_repeat(producer):
+        return bytes_of(tensor)
+    return min(bytes_of(tensor), sum(bytes_behind(operand) for operand in producer.operands))
