@@ -1,5 +1,7 @@
 #include "arguments.h"
 
+#include "dlpack.h"
+
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -113,16 +115,43 @@ PyArrayObject *convertScalar(PyObject *object, const ArgumentSpec &spec, size_t 
   return reinterpret_cast<PyArrayObject *>(array);
 }
 
-PyObject *toArray(PyObject *object) {
+// By DLPack: an array of the object's own memory; null if it cannot be one, with an error if the object said why.
+PyObject *arrayOfTensor(PyObject *object, const ArraySpec &spec) {
+  BorrowedTensor tensor;
+  return tensor.take(object) ? tensor.toArray(spec) : nullptr;
+}
+
+PyObject *toArray(PyObject *object, const ArraySpec &spec) {
   if (PyArray_Check(object)) {
     Py_INCREF(object);
     return object;
   }
-  if (PyObject_HasAttrString(object, "__dlpack__") && !PyObject_HasAttrString(object, "__array__")) {
-    Reference numpy(PyImport_ImportModule("numpy"));
-    return numpy ? PyObject_CallMethod(numpy.get(), "from_dlpack", "O", object) : nullptr;
+  const bool hasTensor = PyObject_HasAttrString(object, "__dlpack__");
+  const bool hasArray = PyObject_HasAttrString(object, "__array__");
+  if (hasTensor && (!hasArray || exportsQuickly(object))) {
+    PyObject *array = arrayOfTensor(object, spec);
+    if (array || (PyErr_Occurred() && !hasArray))
+      return array;
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_BufferError))
+      return nullptr;
+    PyErr_Clear();
   }
-  return PyArray_FromAny(object, nullptr, 0, 0, 0, nullptr);
+  PyObject *array = PyArray_FromAny(object, nullptr, 0, 0, 0, nullptr);
+  if (array || !hasTensor)
+    return array;
+  // A dtype that its library cannot give to NumPy, such as bfloat16.
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  array = arrayOfTensor(object, spec);
+  if (!array) {
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    return nullptr;
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+  return array;
 }
 
 bool sameDtypeInAnyByteOrder(PyArray_Descr *found, PyArray_Descr *expected) {
@@ -224,7 +253,7 @@ bool parseArraySpec(PyObject *dtype, PyObject *shape, ArraySpec &spec) {
 PyArrayObject *convertArgument(PyObject *object, const ArgumentSpec &spec, size_t position, PyObject *errorType) {
   if (spec.rank() == 0 && isPythonScalar(object))
     return convertScalar(object, spec, position, errorType);
-  Reference converted(toArray(object));
+  Reference converted(toArray(object, spec));
   if (!converted)
     return refuseWithCause(errorType, spec, position, Py_TYPE(object)->tp_name, " that does not convert to an array");
   auto *array = reinterpret_cast<PyArrayObject *>(converted.get());

@@ -3,6 +3,7 @@
 
 #include "allocator.h"
 #include "callbacks.h"
+#include "dlpack.h"
 #include "executable.h"
 #include "float_environment.h"
 #include "runtime.h"
@@ -200,6 +201,12 @@ private:
           pointers[i] = view.buf;
           continue;
         }
+        if (borrows(object, spec)) {
+          pointers[i] = tensors.back().data();
+          continue;
+        }
+        if (PyErr_Occurred())
+          PyErr_Clear(); // the slow path meets it again, and says which argument it is
       }
       if (!PyArray_Check(object) || !fits(reinterpret_cast<PyArrayObject *>(object), spec)) {
         object = reinterpret_cast<PyObject *>(convertArgument(object, spec, i, argumentErrorType));
@@ -210,6 +217,15 @@ private:
       arrays[i] = reinterpret_cast<PyArrayObject *>(object);
       pointers[i] = PyArray_DATA(arrays[i]);
     }
+    return true;
+  }
+
+  // Whether the object lends a tensor that fits as it is.
+  bool borrows(PyObject *object, const ArgumentSpec &spec) {
+    BorrowedTensor tensor;
+    if (!exportsQuickly(object) || !tensor.take(object) || !tensor.fits(spec))
+      return false;
+    tensors.push_back(std::move(tensor));
     return true;
   }
 
@@ -327,6 +343,7 @@ private:
   SmallArray<const void *> pointers;
   SmallArray<PyArrayObject *> arrays; // borrowed; null for what is viewed
   std::vector<Py_buffer> views;
+  std::vector<BorrowedTensor> tensors;
   SmallArray<PyObject *> temporaries;
   SmallArray<void *, 16> outputs;
   SmallArray<PyObject *, 16> owners;
