@@ -238,14 +238,20 @@ class Bufferizer:
                 self._storages[result] = self.storage(operand)
             return
         if block.live.is_view(node):
-            whole, result = self.storage(node.operands[0]), node.results[0]
-            self._storages[result] = self.text.part(whole, self._offset(node), result.size)
+            self._storages[node.results[0]] = self._part(node)
             return
         structured = {"while": self._while, "if": self._if, "case": self._case}.get(node.name)
         if structured is not None:
             structured(block, node)
             return
         self._kernel(block, node)
+
+    def _part(self, node: Node) -> Storage:
+        """The view that a result is of its operand."""
+        whole, result = self.storage(node.operands[0]), node.results[0]
+        if node.name == "bitcast_convert":
+            return self.text.under_type(whole, result.size, result.type)
+        return self.text.part(whole, self._offset(node), result.size)
 
     def _offset(self, node: Node) -> int | str:
         """Where a slice that is a view begins in its operand; an SSA `index` if that depends."""

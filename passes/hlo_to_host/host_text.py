@@ -113,11 +113,17 @@ class HostText:
         name = self.value(
             f"memref.subview {whole.name}[{start}] [{count}] [1] : {whole.memref} to {strided}"
         )
-        part = Storage("", elements, whole.type, base=whole)
-        part.name = self.value(
-            f"builtin.unrealized_conversion_cast {name} : {strided} to {part.memref}"
+        return self._shown(name, strided, Storage("", elements, whole.type, base=whole))
+
+    def under_type(self, whole: Storage, elements: int, kind: ElementType) -> Storage:
+        """A view of a buffer's bytes as elements of another type."""
+        return self._shown(whole.name, whole.memref, Storage("", elements, kind, base=whole))
+
+    def _shown(self, name: str, memref: str, view: Storage) -> Storage:
+        view.name = self.value(
+            f"builtin.unrealized_conversion_cast {name} : {memref} to {view.memref}"
         )
-        return part
+        return view
 
     def copy(self, source: Storage, target: Storage, reason: str) -> None:
         if source.elements:

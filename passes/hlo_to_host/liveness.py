@@ -12,8 +12,6 @@ from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured
 VIEWS = frozenset({"reshape", "optimization_barrier"})
 PART_ALIGNMENT = 16  # bytes: what kernels may expect of where a buffer begins
 VIEW = "hlo.view"  # on a dynamic_slice that is a part of its operand: see mark-views
-# Ops that write over an operand, or that want it in storage of its own.
-_OWNING = frozenset({"while", "dynamic_update_slice", "scatter", "select_and_scatter"})
 
 
 def part_offset(node: Node) -> int | None:
@@ -43,11 +41,41 @@ def moving_starts(node: Node) -> list[tuple[Tensor, int, int]]:
     return [(start, whole - part, s) for start, whole, part, s in dims if whole != part]
 
 
+def shows_bits(node: Node) -> bool:
+    """Whether an op's result is the bytes of its operand under another type.
+
+    Wider elements need a stricter alignment than an argument or a constant may have.
+    """
+    if node.name != "bitcast_convert" or node.results[0].size == 0:
+        return False
+    operand, result = node.operands[0], node.results[0]
+    if any(t.type.bits != 8 * t.type.memory_bytes for t in (operand, result)):
+        return False
+    return operand.rank <= result.rank or _is_made_here(operand)
+
+
+def _is_made_here(tensor: Tensor) -> bool:
+    while (node := tensor.producer) is not None and (
+        node.name in VIEWS or node.name in ("slice", "dynamic_slice", "bitcast_convert")
+    ):
+        tensor = node.operands[node.results.index(tensor) if node.name in VIEWS else 0]
+    return node is not None and node.name != "constant"
+
+
 def is_part(node: Node) -> bool:
-    """Whether an op's result is a part of its operand as it lies in memory."""
-    return (
-        VIEW in node.attributes if node.name == "dynamic_slice" else part_offset(node) is not None
-    )
+    """Whether an op's result is a part of its operand, or all of it, as it lies in memory."""
+    if node.name == "dynamic_slice":
+        return VIEW in node.attributes
+    return part_offset(node) is not None or shows_bits(node)
+
+
+def changed_operands(node: Node) -> Sequence[Tensor]:
+    """The operands that an op writes over, or that it wants in storage of their own."""
+    if node.name == "while":
+        return node.operands
+    if node.name == "dynamic_update_slice":
+        return node.operands[:1]
+    return node.operands[: len(node.operands) // 2] if node.name == "scatter" else ()
 
 
 class BlockLiveness:
@@ -104,8 +132,7 @@ class BlockLiveness:
 def _wanted_whole(nodes: Sequence[Node]) -> Iterator[Tensor]:
     """Values that must be in storage of their own: they are changed, or moved to a carry."""
     for node in nodes:
-        if node.name in _OWNING:
-            yield from node.operands
+        yield from changed_operands(node)
         if node.name in ("while", "if", "case"):
             for region in node.regions:
                 yield from _handed_on(region)

@@ -11,19 +11,32 @@ from hlo.passes.hlo_to_host.liveness import (
     PART_ALIGNMENT,
     VIEW,
     VIEWS,
+    changed_operands,
     lies_together,
     moving_starts,
 )
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, reading, users
 from hlo.passes.rewrite.walk import body_of, functions
 
-READ_MEMORY = frozenset({"dot_general", "convolution", "custom_call", "fft"})
+# Ops that never fuse with what makes their operands, so that a slice would be copied for them.
+READ_MEMORY = frozenset(
+    {
+        "convolution",
+        "custom_call",
+        "dot_general",
+        "fft",
+        "scatter",
+        "select_and_scatter",
+        "sort",
+    }
+)
 
 
 @dataclass(frozen=True)
 class MarkViews(Pass):
-    """Marks each `dynamic_slice` that a dot, convolution or library call reads, if its elements lie
-    together in its operand and begin at a multiple of 16 bytes wherever it starts.
+    """Marks each `dynamic_slice` that a dot, convolution, sort, scatter or library call reads and
+    does not change, if its elements lie together in its operand and begin at a multiple of 16 bytes
+    wherever it starts.
 
     The host program computes the address; a layer of stacked weights is not copied in each
     iteration of a loop over layers. Elsewhere a slice fuses with what reads it.
@@ -57,14 +70,25 @@ def _slices(region: Region) -> Iterator[Node]:
             continue
         item = node.operands[0].type.memory_bytes
         aligned = all(apart * item % PART_ALIGNMENT == 0 for _, _, apart in moving_starts(node))
-        if aligned and any(reader.name in READ_MEMORY for reader in _readers(node, readers)):
+        if aligned and any(_is_read(result, readers) for result in node.results):
             yield node
 
 
-def _readers(node: Node, readers: dict[Tensor, list[Node]]) -> Iterator[Node]:
-    """What reads a result, as it is or under another shape."""
-    for result in node.results:
-        for reader in readers.get(result, ()):
-            yield reader
-            if reader.name in VIEWS:
-                yield from _readers(reader, readers)
+def _is_read(tensor: Tensor, readers: dict[Tensor, list[Node]]) -> bool:
+    """Whether a kernel reads a value from memory, as it is or under another shape."""
+    for reader in readers.get(tensor, ()):
+        if reader.name in READ_MEMORY and tensor not in changed_operands(reader):
+            return True
+        if reader.name in VIEWS and any(_is_read(result, readers) for result in reader.results):
+            return True
+        if reader.name == "fusion" and _is_read_inside(tensor, reader):
+            return True
+    return False
+
+
+def _is_read_inside(tensor: Tensor, fusion: Node) -> bool:
+    """The same for what passes ahead of this one have fused: sorts with their positions."""
+    region = fusion.regions[0]
+    inside = users(region.nodes)
+    pairs = zip(fusion.operands, region.arguments, strict=True)
+    return any(_is_read(argument, inside) for operand, argument in pairs if operand is tensor)

@@ -1,4 +1,4 @@
-"""Tensors that other libraries might lend by DLPack, made by hand: of any version, flags, strides."""
+"""Tensors that other libraries might lend by DLPack, made by hand: any version, flags, strides."""
 
 from __future__ import annotations
 
