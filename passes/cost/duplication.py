@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hlo.passes.cost.cycles import GATHERED, SIMPLE, cycles, vectors
@@ -70,6 +71,22 @@ def again_or_stored(
 
     stored = seconds(1, taken + size * (kernels + alone))
     return Choice(stored, seconds(times or kernels, kernels * taken), machine.levels[level].name)
+
+
+def readers_should_compute(made: Sequence[Node], size: int, readers: int) -> bool:
+    """Whether kernels make a value anew, of another that they read anyway, or it is stored too.
+
+    Args:
+        made: the ops that make it, in each reader.
+        size: its bytes.
+        readers: how many kernels read it.
+    """
+    machine = HOST
+    level = machine.level_of(2 * size)
+    moved = size * (1 + readers)
+    traffic = [moved if n == level else 0 for n in range(len(machine.levels))]
+    computing = readers * sum(map(cycles, made)) / machine.clock
+    return computing <= machine.moving_seconds(traffic)[0]
 
 
 def is_cheaper_side_by_side(node: Node, times: int, machine: Machine = HOST) -> bool:

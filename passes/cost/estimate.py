@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hlo.passes.cost.cycles import cycles
-from hlo.passes.cost.machine import MEMORY, Machine
+from hlo.passes.cost.machine import HOST, MEMORY, Machine
 from hlo.passes.cost.op_cost import work
+from hlo.passes.cost.transfers import transfers_of
 from hlo.passes.hlo_to_loops.graph import Node
 from hlo.passes.hlo_to_loops.work import WORK_PER_PIECE, work_of
 
@@ -52,6 +53,14 @@ def estimate(node: Node, traffic: Sequence[int], machine: Machine) -> Estimate:
         memory=sum(traffic[MEMORY:]),
         cores=cores,
     )
+
+
+def seconds_from_memory(node: Node, machine: Machine = HOST) -> float:
+    """Of a kernel whose operands left the caches since they were made."""
+    moved = transfers_of(node)
+    traffic = [0] * len(machine.levels)
+    traffic[MEMORY] = moved.bytes_read + moved.bytes_written
+    return estimate(node, traffic, machine).seconds
 
 
 def cores_for(node: Node, machine: Machine) -> int:

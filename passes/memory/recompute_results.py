@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 
 from hlo import ir
 from hlo.passes.base import Pass
+from hlo.passes.cost.duplication import readers_should_compute
 from hlo.passes.fusion.composites import clone_into, empty_fusion
 from hlo.passes.fusion.op_traits import ELEMENTWISE, EXPENSIVE
+from hlo.passes.hlo_to_loops.graph import node_of
 from hlo.passes.rewrite.walk import operations_named
 
 KINDS = frozenset({"loop", "reduce", "row"})
-MOST_OPS = 4  # made again by each reader, and none of them dear
+MOST_OPS = 16  # made again by each reader, and none of them dear
 SMALL = 64  # a leaf of at most this share of the result may be read besides the other result
 MAX_OPS = 200  # of a kernel
 TURN = "hlo.turn"  # when a fusion's turn comes: one that reads another is rewritten before that
@@ -21,7 +23,8 @@ TURN = "hlo.turn"  # when a fusion's turn comes: one that reads another is rewri
 
 @dataclass(frozen=True)
 class RecomputeResults(Pass):
-    """Drops results of fusions that their readers can make of another result, in a few cheap ops.
+    """Drops results of fusions that their readers can make of another result, in a few cheap ops
+    that take no longer than to store it and to read it, as the cost model has it.
 
     Training steps store for the backward pass what the forward pass came upon: of a GELU its
     input, the input's square, the tanh, and the tanh plus one. All but input and tanh are made
@@ -82,7 +85,10 @@ def _drop_results(fusion: ir.Operation, fusions: list[ir.Operation]) -> bool:
         if readers is None:
             continue
         recipe = _recipe(block, returned, number, kept)
-        if recipe is not None and all(_has_room(reader, recipe) for reader in readers):
+        if recipe is None or not all(_has_room(reader, recipe) for reader in readers):
+            continue
+        made = [node_of(op) for op in recipe.ops]
+        if readers_should_compute(made, _bytes(returned[number]), len(readers)):
             recipes[number] = recipe
     if not recipes:
         return False

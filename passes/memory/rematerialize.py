@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hlo import ir
 from hlo.passes.base import Pass
-from hlo.passes.cost.kernel_cost import cost_of
+from hlo.passes.cost.estimate import seconds_from_memory
 from hlo.passes.hlo_to_host.carried import carried_through
 from hlo.passes.hlo_to_host.program import entry_of, results_in_arguments
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
@@ -15,8 +15,6 @@ from hlo.passes.memory.block_problem import CONTROL_FLOW, BlockProblem, block_pr
 from hlo.passes.memory.scheduling import Recomputed, profile, recompute
 from hlo.passes.rewrite.walk import reads_from_outside
 
-BYTES_A_FLOP = 0.25  # what a flop costs, in bytes moved
-BYTES_A_TRANSCENDENTAL = 4.0
 MOST_ROUNDS = 8  # over the program: what is at the peak changes
 DEAR = frozenset({"custom_call", "scatter", "dynamic_update_slice", "rng_bit_generator"})
 
@@ -26,9 +24,9 @@ class Rematerialize(Pass):
     """Makes intermediates again where they are read, until few enough bytes are live: of the entry,
     and where its peak is in a loop's body or a branch, of that.
 
-    Cheap kernels come first, by bytes moved and flops for each byte saved; dots, convolutions and
-    whole chains of kernels if they must. Loops, branches, updates in place and library calls are
-    not run again. If the budget cannot be met, the least found is left.
+    Cheap kernels come first, by the time that the cost model gives them for each byte saved; dots,
+    convolutions and whole chains of kernels if they must. Loops, branches, updates in place and
+    library calls are not run again. If the budget cannot be met, the least found is left.
 
     Requires: `fuse` ran; the core op set.
     Guarantees: results are unchanged to the bit: what runs again is the same kernel.
@@ -98,13 +96,12 @@ def live_bytes_of(module: ir.Module) -> int:
 
 
 def _cost(node: Node) -> float | None:
-    """What running an op again costs, in bytes moved; None if it must not."""
+    """Seconds that running an op again takes; None if it must not."""
     if node.name in CONTROL_FLOW or node.name in DEAR or carried_through(node):
         return None
     if node.name == "constant":
         return None
-    cost = cost_of(node)
-    return cost.bytes + BYTES_A_FLOP * cost.flops + BYTES_A_TRANSCENDENTAL * cost.transcendentals
+    return seconds_from_memory(node)
 
 
 @dataclass

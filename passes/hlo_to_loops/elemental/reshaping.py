@@ -27,14 +27,43 @@ def broadcast_in_dim(em: Emitter, node: Node, _: int, position: Position) -> Val
     operand = node.operands[0]
     if operand.size == 1:
         return em.element(operand, Position.of_dims((ZERO,) * operand.rank))
-    if position.dims is None and (inner := _as_one_range(em, node, position)) is not None:
-        return em.element(operand, inner)
-    dims = em.dims(position, node.results[0].shape)
+    if position.dims is None:
+        inner = _as_one_range(em, node, position)
+        return em.element(operand, _by_runs(em, node, position) if inner is None else inner)
     source = [
-        ZERO if size == 1 else dims[d]
+        ZERO if size == 1 else position.dims[d]
         for size, d in zip(operand.shape, node.attributes["broadcast_dimensions"], strict=True)
     ]
     return em.element(operand, Position.of_dims(source))
+
+
+def _by_runs(em: Emitter, node: Node, position: Position) -> Position:
+    """Where an operand is read, dimensions that stay neighbours taken as one, so that none is
+    divided in vain: what a vector of lanes goes along is then seen to be one range.
+    """
+    operand, shape = node.operands[0], node.results[0].shape
+    source = {
+        d: k for k, d in enumerate(node.attributes["broadcast_dimensions"]) if operand.shape[k] != 1
+    }
+    runs: list[list[int]] = []
+    before: int | None = None  # the operand's dimension ahead of this one, -1 of what is spread
+    for d in (d for d, size in enumerate(shape) if size != 1):
+        k = source.get(d, -1)
+        between = operand.shape[before + 1 : k] if before is not None and before >= 0 else ()
+        follows = before is not None and (
+            k == before == -1 or (k > before >= 0 and all(size == 1 for size in between))
+        )
+        if follows:
+            runs[-1].append(d)
+        else:
+            runs.append([d])
+        before = k
+    sizes = [math.prod(shape[d] for d in run) for run in runs]
+    offset, strides = ZERO, suffix_products(operand.shape)
+    for index, run in zip(em.dims(position, sizes), runs, strict=True):
+        if run[-1] in source:
+            offset = offset + index * strides[source[run[-1]]]
+    return Position.of_offset(offset)
 
 
 def _as_one_range(em: Emitter, node: Node, position: Position) -> Position | None:

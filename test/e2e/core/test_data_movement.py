@@ -221,3 +221,29 @@ def test_columns_against_each_other(kind: str, rows: int) -> None:
     first = p.op("add", wide[:2], (rows, rows))
     p.result(p.op("multiply", [first, wide[2]], (rows, rows)))
     p.check()
+
+
+SPREADS = [
+    ((4, 3, 7, 9), (0, 2, 3), (4, 7, 9)),
+    ((4, 3, 7, 9), (1, 2), (3, 7)),
+    ((2, 5, 1, 6, 8), (0, 2, 3, 4), (2, 1, 6, 8)),
+    ((2, 5, 4, 6, 8), (0, 2, 3, 4), (2, 4, 1, 8)),
+    ((6, 5, 4, 3), (0, 3), (6, 3)),
+    ((3, 16, 2, 16), (1, 2, 3), (16, 1, 16)),
+    ((5, 1, 7, 4), (0, 1, 3), (5, 1, 4)),
+]
+
+
+@pytest.mark.parametrize("kind", ["f32", "i1"])
+@pytest.mark.parametrize(("shape", "dims", "operand"), SPREADS)
+def test_values_spread_over_middle_dimensions(
+    kind: str, shape: tuple[int, ...], dims: tuple[int, ...], operand: tuple[int, ...]
+) -> None:
+    """Neighbours that stay neighbours are one range, read by a kernel over a reshape's elements."""
+    p = Program()
+    x = p.sample(operand, kind)
+    wide = p.op("broadcast_in_dim", [x], shape, attributes=f"broadcast_dimensions = {ints(dims)}")
+    size = int(np.prod(shape))
+    flat = p.op("reshape", [wide], (size,))
+    p.result(p.op("xor" if kind == "i1" else "add", [flat, p.sample((size,), kind)], (size,)))
+    p.check()
