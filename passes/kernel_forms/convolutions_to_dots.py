@@ -47,7 +47,7 @@ class ConvolutionsToDots(Pass):
 
 
 @dataclass(frozen=True)
-class _Convolution:
+class PlainConvolution:
     """A convolution without groups and input dilation, kernel labels `..io`, result `...f`."""
 
     window: tuple[int, ...]
@@ -66,7 +66,7 @@ class _Convolution:
             return padded_input(op.operands[0], self.attributes)
 
     @staticmethod
-    def of(op: ir.Operation) -> _Convolution | None:
+    def of(op: ir.Operation) -> PlainConvolution | None:
         attributes: dict[str, Any] = {k: decode_attribute(a) for k, a in op.attributes.items()}
         labels: dict[str, tuple[str, ...]] = attributes["dimension_numbers"]
         rank = len(labels["input"]) - 2
@@ -79,7 +79,7 @@ class _Convolution:
         kernel = labels["kernel"]
         shape = shape_of(op.operands[1])
         window = tuple(shape[kernel.index(str(k))] for k in range(rank))
-        return _Convolution(
+        return PlainConvolution(
             window,
             tuple(attributes.get("window_strides") or ones),
             tuple(attributes.get("rhs_dilation") or ones),
@@ -91,7 +91,7 @@ class _Convolution:
 
 
 def _to_dot(op: ir.Operation) -> bool:
-    conv = _Convolution.of(op)
+    conv = PlainConvolution.of(op)
     if conv is None:
         return False
     result = shape_of(op.results[0])
@@ -153,7 +153,7 @@ def _is_turned(kernel: ir.Value) -> bool:
 
 
 def _tap(
-    b: Builder, op: ir.Operation, source: ir.Value, conv: _Convolution, tap: Sequence[int]
+    b: Builder, op: ir.Operation, source: ir.Value, conv: PlainConvolution, tap: Sequence[int]
 ) -> ir.Value:
     """The elements of the input, padding included, that one tap of the window meets."""
     shape, result = shape_of(source), shape_of(op.results[0])

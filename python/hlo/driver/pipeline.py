@@ -22,6 +22,7 @@ from hlo.passes.kernel_forms.split_dilated_convolutions import SplitDilatedConvo
 from hlo.passes.kernel_forms.split_dots import SplitDots
 from hlo.passes.kernel_forms.split_moments import SplitMoments
 from hlo.passes.kernel_forms.split_reductions import SplitReductions
+from hlo.passes.kernel_forms.split_taps import SplitTaps
 from hlo.passes.layouts.assign_layouts import AssignLayouts
 from hlo.passes.layouts.materialize_layouts import MaterializeLayouts
 from hlo.passes.memory.mark_views import MarkViews
@@ -55,6 +56,7 @@ def fusion_passes(composites: bool = True, fast: bool = False) -> tuple[Pipeline
         SplitDilatedConvolutions(finite=fast),
         # Transposes, and padding that kernels do not take, become ops and fuse with neighbours.
         PrepareConvolutions(any_window=not composites),
+        *((SplitTaps(),) if composites else ()),  # few features of a result would not fill vectors
         ConvolutionsToDots(),  # windows of one element: all positions are rows of a product
         PrepareSorts(),  # comparators become functions that see nothing but elements
         *((FuseSorts(),) if composites else ()),  # ahead of fusion, which takes slices and iotas
