@@ -33,11 +33,7 @@ def _region_key(region: Region, number: dict[Tensor, int]) -> tuple[object, ...]
 
 def _node_key(node: Node, number: dict[Tensor, int]) -> tuple[object, ...]:
     operands = tuple(number[t] for t in node.operands)
-    attributes: object
-    if node.name == "constant":
-        attributes = str(node.source.attributes["value"])
-    else:
-        attributes = repr(sorted(node.attributes.items()))
+    attributes = node.elements if node.name == "constant" else node.attributes.text
     regions = tuple(_region_key(r, number) for r in node.regions)
     for tensor in node.results:
         number[tensor] = len(number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,20 +32,39 @@ class Tensor:
         return len(self.shape)
 
 
+class Attributes(dict[str, Any]):
+    """Attributes of ops, of all that were read together and have the same; nobody changes them."""
+
+    @functools.cached_property
+    def text(self) -> str:
+        """Equal for equal attributes."""
+        return repr(sorted(self.items()))
+
+
 @dataclass(eq=False)
 class Node:
-    """An op: its name without the dialect prefix, operands, results, attributes and regions."""
+    """An op: its name without the dialect prefix, operands, results, attributes and regions.
+
+    Attributes:
+        memo: what the reader knows of attributes of nodes that it read together.
+    """
 
     name: str
     operands: tuple[Tensor, ...]
     source: ir.Operation
     results: tuple[Tensor, ...] = ()
     regions: tuple[Region, ...] = ()
+    memo: dict[int, Any] = field(default_factory=dict[int, Any], repr=False)
 
     @functools.cached_property
-    def attributes(self) -> Mapping[str, Any]:
+    def attributes(self) -> Attributes:
         """Attributes as Python values: ints, floats, bools, strings, tuples, dicts of those."""
-        return _READER.attributes_of(self.source)
+        return _READER.attributes_of(self)
+
+    @property
+    def elements(self) -> str:
+        """The elements of a constant, as MLIR writes them."""
+        return _READER.elements_of(self)
 
     @property
     def location(self) -> str:
@@ -107,7 +126,7 @@ def _shape_and_element(kind: ir.Type) -> tuple[tuple[int, ...], ElementType]:
     return tuple(ranked.shape), element_type(ir.types.name_of(ranked.element_type))
 
 
-_READER = ir.GraphReader(Tensor, Node, Region, _shape_and_element, _decode_rare)
+_READER = ir.GraphReader(Tensor, Node, Region, Attributes, _shape_and_element, _decode_rare)
 
 
 def region_of(block: ir.Block) -> Region:

@@ -59,8 +59,9 @@ class UnrollRotations(Pass):
 
     def run(self, module: ir.Module) -> bool:
         changed = False
-        beside = self._beside(module)
-        for loop in reversed(operations_named(module, {"hlo.while"})):
+        loops = operations_named(module, {"hlo.while"})
+        beside = self._beside(module) if loops else set[ir.Operation]()
+        for loop in reversed(loops):
             changed |= self._unrolled(loop, loop in beside)
         return changed
 

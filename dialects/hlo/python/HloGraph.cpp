@@ -109,11 +109,12 @@ private:
 // The classes of tensors, nodes and regions, and what is asked of Python. One serves any number of reads.
 class GraphReader {
 public:
-  GraphReader(nb::object tensor, nb::object node, nb::object region, nb::object describe, nb::object decode)
+  GraphReader(nb::object tensor, nb::object node, nb::object region, nb::object attributes, nb::object describe,
+              nb::object decode)
       : tensorClass(std::move(tensor)), nodeClass(std::move(node)), regionClass(std::move(region)),
-        describe(std::move(describe)), decoder(std::move(decode)), shape(slotOffset(tensorClass, "shape")),
-        type(slotOffset(tensorClass, "type")), producer(slotOffset(tensorClass, "producer")),
-        index(slotOffset(tensorClass, "index")) {}
+        attributesClass(std::move(attributes)), describe(std::move(describe)), decoder(std::move(decode)),
+        shape(slotOffset(tensorClass, "shape")), type(slotOffset(tensorClass, "type")),
+        producer(slotOffset(tensorClass, "producer")), index(slotOffset(tensorClass, "index")) {}
 
   nb::object readBlock(MlirBlock block) const { return Reading(*this, /*isWhole=*/true).region(*unwrap(block)); }
 
@@ -121,12 +122,32 @@ public:
     return Reading(*this, /*isWhole=*/false).node(*unwrap(operation));
   }
 
-  nb::dict attributesOf(MlirOperation operation) const {
-    nb::dict found;
-    for (mlir::NamedAttribute named : unwrap(operation)->getAttrDictionary())
-      if (named.getName() != "value")
-        found[nb::str(named.getName().data(), named.getName().size())] = decoder.decode(named.getValue());
-    return found;
+  // The attributes of a node. Nodes that were read together share `memo`, by the identity of MLIR's attributes, which
+  // live as long as their context, and so as long as a node.
+  nb::object attributesOf(nb::handle node) const {
+    mlir::Operation *operation = unwrap(nb::cast<MlirOperation>(node.attr(sourceName)));
+    mlir::DictionaryAttr attributes = operation->getAttrDictionary();
+    return remembered(node, attributes, [&] {
+      nb::dict found;
+      for (mlir::NamedAttribute named : attributes)
+        if (named.getName() != "value")
+          found[nb::str(named.getName().data(), named.getName().size())] = decoder.decode(named.getValue());
+      return attributesClass(found);
+    });
+  }
+
+  // The text of the elements of a constant.
+  nb::object elementsOf(nb::handle node) const {
+    mlir::Operation *operation = unwrap(nb::cast<MlirOperation>(node.attr(sourceName)));
+    mlir::Attribute elements = operation->getAttr("value");
+    if (!elements)
+      throw nb::key_error("value");
+    return remembered(node, elements, [&] {
+      std::string text;
+      llvm::raw_string_ostream stream(text);
+      elements.print(stream);
+      return nb::object(nb::str(text.data(), text.size()));
+    });
   }
 
   nb::object decode(MlirAttribute attribute) const { return decoder.decode(unwrap(attribute)); }
@@ -150,21 +171,31 @@ public:
     if (!nb::inst_ready(self))
       return 0;
     const auto *reader = nb::inst_ptr<GraphReader>(self);
-    for (const nb::object *held : {&reader->tensorClass, &reader->nodeClass, &reader->regionClass, &reader->describe,
-                                   &reader->decoder.otherwise})
+    for (const nb::object *held : {&reader->tensorClass, &reader->nodeClass, &reader->regionClass,
+                                   &reader->attributesClass, &reader->describe, &reader->decoder.otherwise})
       Py_VISIT(held->ptr());
     return 0;
   }
 
   static int clear(PyObject *self) {
     auto *reader = nb::inst_ptr<GraphReader>(self);
-    for (nb::object *held : {&reader->tensorClass, &reader->nodeClass, &reader->regionClass, &reader->describe,
-                             &reader->decoder.otherwise})
+    for (nb::object *held : {&reader->tensorClass, &reader->nodeClass, &reader->regionClass, &reader->attributesClass,
+                             &reader->describe, &reader->decoder.otherwise})
       *held = nb::none();
     return 0;
   }
 
 private:
+  template <typename Make> nb::object remembered(nb::handle node, mlir::Attribute attribute, Make make) const {
+    nb::dict memo = nb::cast<nb::dict>(node.attr(memoName));
+    nb::int_ key(reinterpret_cast<uintptr_t>(attribute.getAsOpaquePointer()));
+    if (PyObject *found = PyDict_GetItemWithError(memo.ptr(), key.ptr()))
+      return nb::borrow(found);
+    nb::object made = make();
+    memo[key] = made;
+    return made;
+  }
+
   struct Reading {
     Reading(const GraphReader &reader, bool isWhole) : reader(reader), isWhole(isWhole) {}
 
@@ -202,6 +233,7 @@ private:
         if (!inner.empty())
           regions.append(region(inner.front()));
       set(made, reader.regionsName, nb::tuple(regions));
+      set(made, reader.memoName, memo);
       return made;
     }
 
@@ -250,6 +282,7 @@ private:
     llvm::DenseMap<mlir::Value, nb::object> known;
     llvm::DenseMap<mlir::Type, nb::tuple> types;
     llvm::StringMap<nb::object> names;
+    nb::dict memo;
   };
 
   void replace(nb::handle object, Py_ssize_t slot, nb::handle value) const {
@@ -261,13 +294,13 @@ private:
 
   static nb::object name(const char *text) { return nb::steal(PyUnicode_InternFromString(text)); }
 
-  nb::object tensorClass, nodeClass, regionClass, describe;
+  nb::object tensorClass, nodeClass, regionClass, attributesClass, describe;
   AttributeDecoder decoder;
   const Py_ssize_t shape, type, producer, index;
   const OperationClass operations;
   const nb::object nameName = name("name"), operandsName = name("operands"), sourceName = name("source"),
                    resultsName = name("results"), regionsName = name("regions"), argumentsName = name("arguments"),
-                   nodesName = name("nodes");
+                   nodesName = name("nodes"), memoName = name("memo");
   const nb::tuple empty;
 };
 
@@ -361,11 +394,12 @@ nb::list deadOperations(MlirOperation root) {
 NB_MODULE(_graph, module) {
   module.doc() = "Blocks of operations as plain Python objects.";
   nb::class_<GraphReader>(module, "GraphReader", nb::type_slots(graphReaderSlots))
-      .def(nb::init<nb::object, nb::object, nb::object, nb::object, nb::object>(), nb::arg("tensor"), nb::arg("node"),
-           nb::arg("region"), nb::arg("describe"), nb::arg("decode"))
+      .def(nb::init<nb::object, nb::object, nb::object, nb::object, nb::object, nb::object>(), nb::arg("tensor"),
+           nb::arg("node"), nb::arg("region"), nb::arg("attributes"), nb::arg("describe"), nb::arg("decode"))
       .def("read_block", &GraphReader::readBlock, nb::arg("block"))
       .def("read_operation", &GraphReader::readOperation, nb::arg("operation"))
-      .def("attributes_of", &GraphReader::attributesOf, nb::arg("operation"))
+      .def("attributes_of", &GraphReader::attributesOf, nb::arg("node"))
+      .def("elements_of", &GraphReader::elementsOf, nb::arg("node"))
       .def("decode", &GraphReader::decode, nb::arg("attribute"))
       .def("release", &GraphReader::release, nb::arg("region"));
   module.def("operations_in", &operationsIn, nb::arg("operation"),

@@ -62,6 +62,7 @@ class ProgramCode:
         self._begun: list[_Unit] = []
         self._waiting: dict[str, Kernel] = {}
         self._characters = 0
+        self._symbols: dict[tuple[str, str], str] = {}
 
     @cached_property
     def _queue(self) -> runtime.CodegenQueue:
@@ -100,14 +101,22 @@ class ProgramCode:
             self._begin(group)
             used.append(True)
         once = "scf.while" not in entry
-        entry = _with_symbols(entry, host.kernels)
+        symbols = {name: self._symbol_of(name, kernel) for name, kernel in host.kernels.items()}
+        entry = _CALLED.sub(lambda found: f"@{symbols[found['name']]}__packed", entry)
         self._queue.add(entry, HOST_PIPELINE, _ONCE if once else _OPTIONS)
         *made, entry_code = self._queue.finish()
         codes = self._codes(made)
         return [entry_code, *(c for c, wanted in zip(codes, used, strict=True) if wanted)]
 
+    def _symbol_of(self, name: str, kernel: Kernel) -> str:
+        key = name, kernel.text
+        symbol = self._symbols.get(key)
+        if symbol is None:
+            symbol = self._symbols[key] = symbol_of(name, kernel)
+        return symbol
+
     def _begin(self, kernels: dict[str, Kernel]) -> None:
-        symbols = {symbol_of(name, kernel): kernel for name, kernel in kernels.items()}
+        symbols = {self._symbol_of(name, kernel): kernel for name, kernel in kernels.items()}
         text = kernels_text(symbols, merged=True)
         unit = _Unit(kernels)
         if self._cache is not None:
@@ -149,12 +158,6 @@ def symbol_of(name: str, kernel: Kernel) -> str:
     """
     digest = hashlib.sha256(kernel.text.encode()).hexdigest()
     return f"{name.rpartition('_')[0]}_{digest[:16]}"
-
-
-def _with_symbols(entry: str, kernels: dict[str, Kernel]) -> str:
-    """The entry's text with the kernels' symbols for their names."""
-    symbols = {name: symbol_of(name, kernel) for name, kernel in kernels.items()}
-    return _CALLED.sub(lambda found: f"@{symbols[found['name']]}__packed", entry)
 
 
 _CALLED = re.compile(r"@(?P<name>\w+)__packed\b")
