@@ -17,7 +17,7 @@ from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.contraction_tiling import Tiling
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.emitter import Emitter
-from hlo.passes.hlo_to_loops.graph import Node, Tensor
+from hlo.passes.hlo_to_loops.graph import Attributes, Node, Tensor
 from hlo.passes.hlo_to_loops.input_blocks import InputBlock, padding_of
 
 
@@ -53,7 +53,7 @@ class InputPacking:
             padded[str(k)] += low + high
         packed = Tensor(tuple(padded[label] for label in self.labels), kind)
         found = Node(node.name, (packed, node.operands[1]), node.source, node.results)
-        found.attributes = {**node.attributes, "padding": None}
+        found.attributes = Attributes({**node.attributes, "padding": None})
         self.em.provide(packed, self._packed)
         return found
 
