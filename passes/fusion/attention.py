@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.op_traits import ELEMENTWISE, EXPENSIVE
 from hlo.passes.hlo_to_loops.attention_parts import (
     AttentionParts,
@@ -282,7 +283,7 @@ class Search:
         made = [n for operand in node.operands for n in self._remade(operand)]
         inside = dict.fromkeys([node, *made])
         read = {o for n in inside for o in n.operands if o.producer not in inside}
-        if len(inside) > MAX_SIDE or sum(t.size for t in read) > tensor.size:
+        if len(inside) > MAX_SIDE or sum(map(bytes_of, read)) > bytes_of(tensor):
             return []
         return list(inside)
 
