@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from hlo.passes.cost.op_cost import multiply_adds
+from hlo.passes.cost.op_cost import has_wide_window, multiply_adds
 from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 
@@ -64,13 +64,14 @@ _INTEGER_DIVISION = {64: 6.7}  # by bits, for each element
 _SHORT_INTEGER_DIVISION = 0.6
 GATHERED = 1.2
 _SCATTERED = 1.2
-_COMPARED = 1.4  # of a sort, in n log2 n
+_COMPARED = 0.65  # of a sort, in n log2 n
 _ROW_END = 16.0  # to add up the lanes of a row's accumulators
 _SELECTED = 1.0  # elements of windows, of which select_and_scatter chooses one
 _LONG_RUN = 16  # neighbours that a gather or scatter moves as vectors
 
 MULTIPLY_ADDS = 32.0  # f32 a cycle in register tiles
 _TILE_OVERHEAD = 1.1  # packing, and the ends of tiles
+_WIDE_WINDOW = 0.6  # of that rate, where a window is larger than the result: gradients of kernels
 _NARROW = 0.5  # of that rate, where a row of the result is shorter than a vector
 _FFT_FLOPS = 10.0  # a cycle
 # Flops of LAPACK's routines on n x n matrices in n^3 (LAPACK Working Note 41), and flops a cycle.
@@ -81,15 +82,15 @@ _ROUTINES = {
     "geqrf": (1.33, 8.0),
     "gesdd": (22.0, 2.0),
     "gesvd": (22.0, 2.0),
-    "getrf": (0.67, 14.0),
+    "getrf": (0.67, 21.0),
     "heevd": (9.0, 3.0),
     "hetrd": (1.33, 3.0),
     "orgqr": (1.33, 8.0),
     "ormqr": (2.0, 8.0),
-    "potrf": (0.33, 14.0),
+    "potrf": (0.33, 21.0),
     "syevd": (9.0, 3.0),
     "sytrd": (1.33, 3.0),
-    "trsm": (1.0, 20.0),
+    "trsm": (1.0, 30.0),
     "ungqr": (1.33, 8.0),
     "unmqr": (2.0, 8.0),
 }
@@ -113,7 +114,8 @@ def cycles(node: Node) -> float:
         return _COMPARED * len(node.results) * result.size * math.log2(length)
     if node.name == "fft":
         length = max(math.prod(node.attributes["fft_length"]), 2)
-        return 5 * result.size * math.log2(length) / _FFT_FLOPS
+        numbers = min(result.size, node.operands[0].size)  # complex ones: half as many as real ones
+        return 5 * numbers * math.log2(length) / _FFT_FLOPS
     if node.name == "custom_call":
         return _library_cycles(node)
     if node.name == "dynamic_update_slice":
@@ -166,6 +168,8 @@ def _product_cycles(node: Node) -> float:
     rate = MULTIPLY_ADDS * LEAST_BYTES / max(kind.part_type.bits // 8, LEAST_BYTES)
     if kind.is_integer and kind.bits == 8:
         rate *= 4
+    if node.name == "convolution" and has_wide_window(node):
+        rate *= _WIDE_WINDOW
     times = 4 if kind.is_complex else 1
     return times * multiply_adds(node) / (rate * max(used, 0.1)) * _TILE_OVERHEAD
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from hlo.passes.cost.cycles import MULTIPLY_ADDS
 from hlo.passes.cost.machine import HOST, MEMORY
-from hlo.passes.cost.op_cost import multiply_adds
+from hlo.passes.cost.op_cost import has_wide_window, multiply_adds, spatial_size
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 
@@ -53,11 +52,10 @@ def wants_features_last(node: Node, labels: Sequence[str]) -> bool:
         labels: of the input's dimensions from major to minor.
     """
     lhs = node.operands[0]
-    taps = _spatial_size(node, "kernel", node.operands[1])
-    if labels[-1] in ("f", "b") or taps > _spatial_size(node, "output", node.results[0]):
+    if labels[-1] in ("f", "b") or has_wide_window(node):
         return False
     if node.attributes["feature_group_count"] > 1:
-        return taps > 1
+        return spatial_size(node, "kernel", node.operands[1]) > 1
     features = lhs.shape[node.attributes["dimension_numbers"]["input"].index("f")]
     return features >= FEW_FEATURES and multiply_adds(node) >= FEWEST_PRODUCTS * lhs.size
 
@@ -67,8 +65,3 @@ def reread_bytes(operand: Tensor) -> int:
     the operand does not stay in the cache from one pass to the other.
     """
     return bytes_of(operand)
-
-
-def _spatial_size(node: Node, part: str, tensor: Tensor) -> int:
-    labels = node.attributes["dimension_numbers"][part]
-    return math.prod(tensor.shape[d] for d, label in enumerate(labels) if label.isdigit())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 
 # Functions that hardware has no instruction for: counted apart from flops, as XLA does.
 TRANSCENDENTAL = frozenset(
@@ -130,6 +130,22 @@ def multiply_adds(node: Node) -> int:
     kernel = node.operands[1]
     features = node.attributes["dimension_numbers"]["kernel"].index("o")
     return size * kernel.size // max(1, kernel.shape[features])
+
+
+def spatial_size(node: Node, part: str, tensor: Tensor) -> int:
+    """Elements of a convolution's tensor along its spatial dimensions alone.
+
+    Args:
+        part: `input`, `kernel` or `output`, which the tensor is.
+    """
+    labels = node.attributes["dimension_numbers"][part]
+    return math.prod(tensor.shape[d] for d, label in enumerate(labels) if label.isdigit())
+
+
+def has_wide_window(node: Node) -> bool:
+    """Whether a convolution's window has more positions than its result: a kernel's gradient."""
+    window = spatial_size(node, "kernel", node.operands[1])
+    return window > spatial_size(node, "output", node.results[0])
 
 
 def _folded(node: Node) -> int:
