@@ -87,12 +87,14 @@ class RowSpace:
 class AttentionThread:
     """The code of one thread; kernels of several rows and keys a thread derive from it."""
 
+    builder: type[ThreadBuilder] = ThreadBuilder
+
     def __init__(
         self, region: Region, parts: AttentionParts, online: OnlineSoftmax, threads: int
     ) -> None:
         self.parts, self.online, self.space = parts, online, RowSpace.of(parts)
         self.inputs, self.outputs = argument_buffers(region)
-        self.b = ThreadBuilder(threads)
+        self.b = self.builder(threads)
         self.em = ThreadEmitter(self.b, self.inputs)
         self.kind = product_type(parts.scores.type)
         self.scalar = self.kind.register

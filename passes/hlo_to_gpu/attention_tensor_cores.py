@@ -66,6 +66,7 @@ class TensorCoreProducts(TileProducts):
         thread = em.variable(b.as_index(b.thread()), b.block)
         warp, self.lane = em.divmod(thread, WARP)
         group, self.pair = em.divmod(self.lane, 4)
+        warp, _ = em.clamped(warp, self.rows // ROWS)  # those beyond have the last one's rows
         self.first = warp * ROWS
         self.own_rows = [self.first + group + 8 * half for half in range(2)]
         self.own_columns = self._columns(self.columns)
@@ -137,12 +138,7 @@ class TensorCoreProducts(TileProducts):
     ) -> list[str]:
         current = list(sums)
         for step in range(0, self.columns, STEP):
-            # Of either row the factors of two columns, then those of the columns 8 further on.
-            left = [
-                self._packed(factors[half][step // 4 + 2 * part :][:2])
-                for part in range(2)
-                for half in range(2)
-            ]
+            left = self.fragments(factors, step)
             for column in range(0, width, STEP):
                 words = self._matrix(right, step, column, "down")
                 for i in range(2):
@@ -151,6 +147,15 @@ class TensorCoreProducts(TileProducts):
                         self.b, self.how, left, words[2 * i : 2 * i + 2], current[at]
                     )
         return current
+
+    def fragments(self, factors: Sequence[Sequence[Value]], first: int) -> list[str]:
+        """Factors of 16 columns as a left operand."""
+        # Of either row the factors of two columns, then those of the columns 8 further on.
+        return [
+            self._packed(factors[half][first // 4 + 2 * part :][:2])
+            for part in range(2)
+            for half in range(2)
+        ]
 
     def _packed(self, values: Sequence[Value]) -> str:
         """Two factors as an i32."""

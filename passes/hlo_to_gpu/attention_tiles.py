@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from hlo.gpu.tensor_map import TensorMap
 from hlo.passes.hlo_to_gpu.attention_multiply_adds import MultiplyAddProducts
 from hlo.passes.hlo_to_gpu.attention_products import AttentionShape, TileProducts
 from hlo.passes.hlo_to_gpu.attention_rows import I32, AttentionThread, RowSpace, RowState, Where
@@ -36,7 +37,14 @@ SCAN_THREADS = 256
 
 
 class AttentionTiles(AttentionThread):
-    """The kernel by tiles; `products` says what a warp does with a tile."""
+    """The kernel by tiles; `products` says what a warp does with a tile.
+
+    Attributes:
+        dynamic_bytes, maps: as of `Stage`.
+    """
+
+    dynamic_bytes = 0
+    maps: tuple[TensorMap, ...] = ()
 
     def __init__(
         self, region: Region, parts: AttentionParts, online: OnlineSoftmax, shape: AttentionShape,
@@ -53,7 +61,11 @@ class AttentionTiles(AttentionThread):
             if tensor_cores
             else MultiplyAddProducts(self, shape.rows, shape.keys)
         )
-        stored = self.products.stored
+        self._place_tiles()
+
+    def _place_tiles(self) -> None:
+        """Finds room in shared memory."""
+        shape, stored = self.shape, self.products.stored
         self.keys = SharedTile(self, stored, shape.keys, shape.depth)
         size = SharedTile.elements(stored, shape.keys, shape.width)
         if self.products.keeps:
@@ -95,7 +107,12 @@ class AttentionTiles(AttentionThread):
         grid = self.space.groups * self.blocks
         threads = self.shape.threads
         resident = self.resident_threads // threads
-        stages.append(stage(self.b, buffers, self.outputs, grid * threads, threads, resident))
+        stages.append(
+            stage(
+                self.b, buffers, self.outputs, grid * threads, threads, resident,
+                dynamic_bytes=self.dynamic_bytes, maps=self.maps,
+            )
+        )  # fmt: skip
         return gpu_kernel(stages, inputs, self.outputs, scratch=scratch)
 
     def _emit(self) -> None:
@@ -110,7 +127,10 @@ class AttentionTiles(AttentionThread):
         states = [self.start()] * len(self.places)
         carried = [n for s in states for n in (s.peak, s.total)]
         carried += [self.number(0.0)] * self.products.sums(self.shape.width)
-        results = self._rounds(carried)
+        self._conclude(self._rounds(carried))
+
+    def _conclude(self, results: Sequence[str]) -> None:
+        """Stores what comes of the states and sums at the end."""
         states, sums = self._unpacked(results)
         found = self.products.result(sums, self.shape.width)
         for where, inside, state, row in zip(self.places, self.inside, states, found, strict=True):

@@ -1,23 +1,23 @@
-"""Library functions that no GPU has: the host runs them, on copies."""
+"""Library functions that no GPU has, and functions of Python: the host runs them, on copies."""
 
 from __future__ import annotations
 
 from hlo.executable import runtime
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, HostFunction
 from hlo.passes.hlo_to_loops.graph import Node, Region
-from hlo.passes.hlo_to_loops.library_kernels import portable_call
+from hlo.passes.hlo_to_loops.library_kernels import portable_call, python_call
 from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
 
 
 def emit_host_call(region: Region, node: Node) -> GpuKernel | None:
-    """A kernel that is a call of the runtime's library on the host; None for other custom calls."""
-    call = portable_call(region, node)
+    """A call of the runtime's library, or of Python, on the host; None for other custom calls."""
+    call = portable_call(region, node) or python_call(region, node)
     if call is None or call.function not in runtime.symbols():
         return None
     inputs, outputs = argument_buffers(region)
     buffers = [*inputs.values(), *outputs]
     places = [buffers.index(buffer) for buffer in call.buffers]
-    count = len(node.operands)
+    count = len(places) - len(outputs)  # operands that only say what it comes after are left out
     function = HostFunction(
         call.function, tuple(places[:count]), tuple(places[count:]), call.parameters
     )

@@ -24,12 +24,12 @@ from hlo.passes.hlo_to_gpu.vendor_products import vendor_product
 from hlo.passes.hlo_to_gpu.window_updates import emit_select_and_scatter
 from hlo.passes.hlo_to_loops import elemental
 from hlo.passes.hlo_to_loops.graph import Node, Region, is_composite
+from hlo.passes.hlo_to_loops.sort_kernel import sort_in
 from hlo.passes.hlo_to_loops.work import work_of
 
 BY_ROOT: dict[str, Callable[[Region, Node], GpuKernel]] = {
     "fft": emit_fft,
     "select_and_scatter": emit_select_and_scatter,
-    "sort": emit_sort,
 }
 
 __all__ = ["elemental", "emit_gpu_kernel"]
@@ -52,7 +52,7 @@ def emit_gpu_kernel(
     root = region.results[0].producer if region.results else None
     kernel = None
     if root is not None:
-        kernel = emit_attention(region) or _tiles(region, tf32, target)
+        kernel = emit_attention(region, target) or _tiles(region, tf32, target)
         kernel = kernel or _special(region, root, deterministic)
     return replace(kernel or emit_elements(region), work=work_of(region))
 
@@ -78,6 +78,8 @@ def _special(region: Region, root: Node, deterministic: bool) -> GpuKernel | Non
             "compile for target 'cpu'",
             op="hlo.custom_call", location=root.location,
         )  # fmt: skip
+    if (sort := sort_in(region)) is not None:
+        return emit_sort(region, sort)
     if root.name == "reduce_window" and len(region.results) == 1:
         return emit_running(region, root)
     if root.name == "scatter":

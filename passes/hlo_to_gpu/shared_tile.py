@@ -18,6 +18,14 @@ MOST_UNROLLED = 8  # elements or pieces of a thread; addresses of more would not
 Place = Callable[[Affine], tuple[Where, "str | None"]]
 
 
+def are_pieces(operand: Operand, name: str, extent: int) -> bool:
+    """Whether rows of `extent` elements, along `name`, are whole pieces of 16 bytes in memory."""
+    lanes = ASYNC_BYTES // operand.tensor.type.memory_bytes
+    others = [c for n, c in operand.offset.terms if n != name]
+    aligned = not any(c % lanes for c in (extent, operand.offset.constant, *others))
+    return aligned and operand.offset.coefficient(name) == 1
+
+
 class SharedTile:
     """`rows` rows of `columns` elements; what an operand does not have is zero.
 
@@ -64,13 +72,7 @@ class SharedTile:
         self.b.commit_copies()
 
     def _in_pieces(self, operand: Operand, name: str, extent: int) -> bool:
-        """Whether rows are whole pieces of 16 bytes in memory, as they will be stored."""
-        others = [c for n, c in operand.offset.terms if n != name]
-        return (
-            operand.tensor.type == self.kind
-            and operand.offset.coefficient(name) == 1
-            and not any(c % self.lanes for c in (extent, operand.offset.constant, *others))
-        )
+        return operand.tensor.type == self.kind and are_pieces(operand, name, extent)
 
     def _copy(self, operand: Operand, name: str, pieces: int, place: Place) -> None:
         b, em, buffer = self.b, self.em, self.thread.inputs[operand.tensor]

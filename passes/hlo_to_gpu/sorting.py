@@ -1,18 +1,23 @@
-"""sort: ranks inside short runs, then merges of runs, all by the comparator.
+"""sort: lines that fit are sorted in shared memory; longer ones in tiles there, then by merges.
 
-Every thread finds the place of one element: in a run by comparing it with all others, in a merge by
-binary search in the other run. That is stable, takes any comparator, and depends on no order of
-threads. (Merging by rank: Cole, "Parallel Merge Sort", 1988, in its simplest form.)
+Any comparator does, and equal elements keep their order. In a merge every thread finds the place of
+one element by binary search in the other run, which depends on no order of threads. (Merging by
+rank: Cole, "Parallel Merge Sort", 1988, in its simplest form.)
+
+A kernel may make the positions that are sorted along itself, and store no more than the first
+elements of each line (`fuse-sorts`). Operands whose results nobody reads are moved only if the
+comparator reads them.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from hlo.passes.hlo_to_gpu.block_sort import TileShape, sorted_tiles, tile_shape
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, Stage, gpu_kernel, stage
 from hlo.passes.hlo_to_gpu.rows import block_for, guarded_threads
+from hlo.passes.hlo_to_gpu.sorted_lines import SortedLines
 from hlo.passes.hlo_to_gpu.thread_builder import ThreadBuilder
 from hlo.passes.hlo_to_gpu.thread_emitter import ThreadEmitter
 from hlo.passes.hlo_to_loops import elementwise
@@ -20,98 +25,140 @@ from hlo.passes.hlo_to_loops.affine import Affine
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.element_types import element_type
-from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
-
-LONGEST_RANKED = 512  # elements of a line that is sorted by ranks alone
-RUN = 256  # elements of the runs that are merged otherwise
 
 
 def emit_sort(region: Region, node: Node) -> GpuKernel:
-    """A kernel of one stage that ranks, and of one for every doubling of the runs."""
+    """A kernel of one stage that sorts tiles, and of one for every doubling of them."""
     inputs, outputs = argument_buffers(region)
-    shape = node.operands[0].shape
     if node.operands[0].size == 0:
         return gpu_kernel([], list(inputs.values()), outputs)
-    dim = node.attributes["dimension"] % max(len(shape), 1)
-    length = shape[dim] if shape else 1
-    lines = _Lines(node, region, length, math.prod(shape[dim + 1 :]), node.operands[0].size)
-    sources = [inputs[t] for t in node.operands]
-    run = length if length <= LONGEST_RANKED else RUN
+    lines = SortedLines.of(region, node)
+    shape = tile_shape(lines)
     widths: list[int] = []
-    while run < length:
-        widths.append(run)
-        run *= 2
-    scratch = [
-        Buffer(f"%scratch{i}", b.elements, b.type) for i, b in enumerate(outputs if widths else [])
-    ]
+    while (shape.length << len(widths)) < lines.length:
+        widths.append(shape.length << len(widths))
+    scratch, sets = _between(lines, len(widths), outputs)
     buffers = [*inputs.values(), *outputs, *scratch]
-    # The last stage writes the outputs.
-    targets = [outputs if (len(widths) - k) % 2 == 0 else scratch for k in range(len(widths) + 1)]
-    first = widths[0] if widths else length
-    stages = [_ranked(lines, first, sources, targets[0], buffers)]
-    for width, source, target in zip(widths, targets, targets[1:], strict=False):
-        stages.append(_merged(lines, width, source, target, buffers))
-    return gpu_kernel(stages, list(inputs.values()), outputs, scratch=scratch)
+    last = lines.stored_in(outputs)
+    targets = [sets[(len(widths) - 1 - k) % 2] for k in range(len(widths))]
+    stages = [sorted_tiles(lines, shape, targets[0] if widths else None, last, buffers)]
+    for k, width in enumerate(widths):
+        target = None if k + 1 == len(widths) else targets[k + 1]
+        stages.append(_merged(lines, width, targets[k], target, last, buffers))
+    listed = list(inputs.values())
+    return gpu_kernel(
+        stages, listed, outputs, scratch=scratch,
+        replaces=() if widths else _replaced(lines, shape, listed, inputs),
+    )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """What is sorted: lines of `length` elements, `inner` apart."""
+def _between(
+    lines: SortedLines, merges: int, outputs: list[Buffer]
+) -> tuple[list[Buffer], list[Mapping[int, Buffer]]]:
+    """(scratch, the two sets of buffers that merges read in turn, by operand).
 
-    node: Node
-    region: Region
-    length: int
-    inner: int
-    size: int
-
-    def load(self, em: ThreadEmitter, buffers: Sequence[Buffer], base: Affine, name: str):
-        """The elements of all operands at SSA index `name` of the line at `base`."""
-        at = base + em.name_index(name, self.length) * self.inner
-        return [em.load(buffer, at) for buffer in buffers]
-
-    def before(self, em: ThreadEmitter, first: Sequence[Value], second: Sequence[Value]) -> str:
-        """SSA i1: whether the comparator puts `first` before `second`."""
-        pairs = [v for pair in zip(first, second, strict=True) for v in pair]
-        return em.apply(self.node.regions[0], pairs)[0].name
-
-    def split(self, em: ThreadEmitter, unit: Affine) -> tuple[Affine, str]:
-        """(offset of element 0 of a thread's line, SSA index of its element in the line)."""
-        row, rest = em.divmod(unit, self.length * self.inner)
-        place, line = em.divmod(rest, self.inner)
-        return row * (self.length * self.inner) + line, em.index(place)
+    The last merge reads the first set, so outputs, which it writes, can be of the second alone.
+    """
+    scratch: list[Buffer] = []
+    sets: list[Mapping[int, Buffer]] = []
+    whole = {k: buffer for k, (buffer, first) in lines.stored_in(outputs).items() if first is None}
+    for known in ({}, whole)[:merges]:
+        own: dict[int, Buffer] = {}
+        for k in lines.carried:
+            if (found := known.get(k)) is None:
+                kind = lines.node.operands[k].type
+                found = Buffer(f"%scratch{len(scratch)}", lines.size, kind)
+                scratch.append(found)
+            own[k] = found
+        sets.append(own)
+    return scratch, sets
 
 
-def _placed(
-    lines: _Lines, sources: Sequence[Buffer], targets: Sequence[Buffer], buffers: Sequence[Buffer],
-    place_of: Callable[[_Place], str],
+def _replaced(
+    lines: SortedLines, shape: TileShape, listed: list[Buffer], inputs: Mapping[Tensor, Buffer]
+) -> tuple[tuple[int, int], ...]:
+    """(result, operand) places that may be one memory: a block has read its lines when it writes.
+
+    What the comparator does not read is looked up while results are written.
+    """
+    late = {lines.node.operands[k] for k in lines.carried if k not in shape.kept}
+    found: list[tuple[int, int]] = []
+    for place, (k, first) in enumerate(lines.results):
+        tensor = lines.node.operands[k]
+        if first is None and k in shape.kept and tensor in inputs and tensor not in late:
+            found.append((place, listed.index(inputs[tensor])))
+    return tuple(found)
+
+
+def _merged(
+    lines: SortedLines, width: int, sources: Mapping[int, Buffer],
+    target: Mapping[int, Buffer] | None, last: Mapping[int, tuple[Buffer, int | None]],
+    buffers: list[Buffer],
 ) -> Stage:  # fmt: skip
-    """A thread an element, which moves to the index in its line that `place_of` gives."""
+    """Merges pairs of sorted runs of `width`: an element moves by its rank in the other run.
+
+    Args:
+        target: where elements go; if None, to the kernel's results, `last`.
+    """
     inputs, _ = argument_buffers(lines.region)
     em = ThreadEmitter(ThreadBuilder(block_for(lines.size)), inputs)
+    b = em.b
 
     def body(unit: Affine) -> None:
-        base, index = lines.split(em, unit)
-        own = lines.load(em, sources, base, index)
-        place = _Place(lines, em, sources, base, index, own)
-        at = base + em.name_index(place_of(place), lines.length) * lines.inner
-        for value, buffer in zip(own, targets, strict=True):
-            em.store(value, buffer, at)
+        row, rest = em.divmod(unit, lines.length * lines.inner)
+        place, column = em.divmod(rest, lines.inner)
+        line = row * (lines.length * lines.inner) + column
+        own = _Element(lines, em, sources, line, em.index(place))
+        at = em.name_index(_merged_place(own, width), lines.length)
+        for k in lines.carried:
+            if target is not None:
+                em.store(own.value(k), target[k], line + at * lines.inner)
+            elif k in last:
+                lines.store(em, own.value(k), last[k], (row, column), at)
 
     guarded_threads(em, lines.size, body)
-    return stage(em.b, buffers, targets, lines.size, em.b.block)
+    written = target.values() if target is not None else (buffer for buffer, _ in last.values())
+    return stage(b, buffers, list(written), lines.size, b.block)
+
+
+def _merged_place(own: _Element, width: int) -> str:
+    """The SSA index in its line that an element moves to."""
+    b = own.em.b
+    start = own.start_of(2 * width)
+    middle, end = own.within(start, width), own.within(start, 2 * width)
+    left = b.op(f"arith.cmpi ult, {own.index}, {middle} : index")
+    low = b.op(f"arith.select {left}, {middle}, {start} : index")
+    high = b.op(f"arith.select {left}, {end}, {middle} : index")
+    is_later = b.op(f"arith.xori {left}, {b.constant(True, 'i1')} : i1")
+    found = _search(own, is_later, low, high, width)
+    # Its own run holds index - start (or index - middle) elements ahead of it.
+    within = b.op(f"arith.select {left}, {start}, {middle} : index")
+    moved = b.op(f"arith.subi {found}, {low} : index")
+    ahead = b.op(f"arith.subi {own.index}, {within} : index")
+    moved = b.op(f"arith.addi {moved}, {ahead} : index")
+    return b.op(f"arith.addi {start}, {moved} : index")
 
 
 @dataclass(frozen=True)
-class _Place:
-    """A thread's element: its line, its SSA index there, the elements of all operands."""
+class _Element:
+    """A thread's element: where its line begins, and its SSA index there."""
 
-    lines: _Lines
+    lines: SortedLines
     em: ThreadEmitter
-    sources: Sequence[Buffer]
-    base: Affine
+    sources: Mapping[int, Buffer]
+    line: Affine
     index: str
-    own: Sequence[Value]
+
+    def value(self, k: int) -> Value:
+        """Its part of an operand."""
+        return self.at(k, self.index)
+
+    def at(self, k: int, index: str) -> Value:
+        """An operand's element at an index of the line."""
+        place = self.em.name_index(index, self.lines.length) * self.lines.inner
+        return self.em.load(self.sources[k], self.line + place)
 
     def start_of(self, run: int) -> str:
         """The first index of the run of `run` elements that holds the element."""
@@ -132,63 +179,20 @@ class _Place:
         Args:
             is_later: SSA i1: whether it is after that one now: of equals the earlier goes ahead.
         """
-        b = self.em.b
-        other = self.lines.load(self.em, self.sources, self.base, index)
+        em, b = self.em, self.em.b
         flag = Value(element_type("i1"), (is_later,))
-        pairs = list(zip(self.own, other, strict=True))
-        first = [elementwise.select(b, flag, mine, its) for mine, its in pairs]
-        second = [elementwise.select(b, flag, its, mine) for mine, its in pairs]
+        first: dict[int, Value] = {}
+        second: dict[int, Value] = {}
+        for k in self.lines.keys:
+            mine, its = self.value(k), self.at(k, index)
+            first[k] = elementwise.select(b, flag, mine, its)
+            second[k] = elementwise.select(b, flag, its, mine)
         # An earlier one is ahead unless this one is less, a later one if it is less.
-        less = self.lines.before(self.em, first, second)
+        less = self.lines.before(em, first, second)
         return b.op(f"arith.xori {less}, {is_later} : i1")
 
 
-def _ranked(
-    lines: _Lines, run: int, sources: Sequence[Buffer], targets: Sequence[Buffer],
-    buffers: Sequence[Buffer],
-) -> Stage:  # fmt: skip
-    """Sorts every run of `run` elements: an element's place is how many come before it."""
-
-    def place_of(own: _Place) -> str:
-        b = own.em.b
-        start = own.start_of(run)
-        end = own.within(start, run)
-        with b.loop(start, end, b.index(1), [(start, "index")]) as loop:
-            is_later = b.op(f"arith.cmpi ult, {loop.iv}, {own.index} : index")
-            counts = own.goes_after(loop.iv, is_later)
-            one = b.op(f"arith.index_castui {counts} : i1 to index")
-            loop.yielded = [b.op(f"arith.addi {loop.carried[0]}, {one} : index")]
-        return loop.results[0]
-
-    return _placed(lines, sources, targets, buffers, place_of)
-
-
-def _merged(
-    lines: _Lines, width: int, sources: Sequence[Buffer], targets: Sequence[Buffer],
-    buffers: Sequence[Buffer],
-) -> Stage:  # fmt: skip
-    """Merges pairs of sorted runs of `width`: an element moves by its rank in the other run."""
-
-    def place_of(own: _Place) -> str:
-        b = own.em.b
-        start = own.start_of(2 * width)
-        middle, end = own.within(start, width), own.within(start, 2 * width)
-        left = b.op(f"arith.cmpi ult, {own.index}, {middle} : index")
-        low = b.op(f"arith.select {left}, {middle}, {start} : index")
-        high = b.op(f"arith.select {left}, {end}, {middle} : index")
-        is_later = b.op(f"arith.xori {left}, {b.constant(True, 'i1')} : i1")
-        found = _search(own, is_later, low, high, width)
-        # Its own run holds index - start (or index - middle) elements ahead of it.
-        within = b.op(f"arith.select {left}, {start}, {middle} : index")
-        moved = b.op(f"arith.subi {found}, {low} : index")
-        ahead = b.op(f"arith.subi {own.index}, {within} : index")
-        moved = b.op(f"arith.addi {moved}, {ahead} : index")
-        return b.op(f"arith.addi {start}, {moved} : index")
-
-    return _placed(lines, sources, targets, buffers, place_of)
-
-
-def _search(own: _Place, is_later: str, low: str, high: str, width: int) -> str:
+def _search(own: _Element, is_later: str, low: str, high: str, width: int) -> str:
     """The first place in [low, high) whose element goes after `own`, by binary search."""
     b = own.em.b
     steps = width.bit_length()

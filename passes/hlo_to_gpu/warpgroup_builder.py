@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hlo.gpu.ptx.hopper import HELD_WORDS
 from hlo.passes.hlo_to_gpu.thread_builder import WARP, ThreadBuilder
 
 DYNAMIC_SHARED = "@NAME__dynamic"  # of all functions of a kernel
@@ -29,6 +30,8 @@ class WarpgroupMultiply:
         depth: K, 32 bytes of elements.
         total: MLIR type of a sum.
         turned: of either operand whether its tile is contiguous along the side.
+        held: whether the left operand is in registers, as fragments of `mma.sync` are: of 16 rows a
+            warp, four i32 a thread.
     """
 
     left: str
@@ -37,6 +40,7 @@ class WarpgroupMultiply:
     depth: int
     total: str
     turned: tuple[bool, bool] = (False, False)
+    held: bool = False
 
     @property
     def registers(self) -> int:
@@ -44,18 +48,23 @@ class WarpgroupMultiply:
         return MULTIPLY_ROWS * self.columns // WARPGROUP
 
     def text(self) -> str:
-        """The instruction on operands `$0` to `$registers - 1`, then the two descriptors."""
+        """The instruction on operands `$0` to `$registers - 1`, then the left factors or their
+        descriptor, and the right one.
+        """
         kind = "s32" if self.total == "i32" else "f32"
         count = self.registers
         sums = ", ".join(f"${i}" for i in range(count))
         # The tied sums come between: operand numbers of the descriptors follow them.
         tail = "" if kind == "s32" else ", 1, 1"
         if self.depth == 16:
-            tail += f", {int(self.turned[0])}, {int(self.turned[1])}"
+            tail += "" if self.held else f", {int(self.turned[0])}"
+            tail += f", {int(self.turned[1])}"
+        words = [f"${2 * count + i}" for i in range(HELD_WORDS if self.held else 1)]
+        left = f"{{{', '.join(words)}}}" if self.held else words[0]
         return (
             "{ .reg .pred p; setp.ne.b32 p, 1, 0; "
             f"wgmma.mma_async.sync.aligned.m64n{self.columns}k{self.depth}.{kind}.{self.left}."
-            f"{self.right} {{{sums}}}, ${2 * count}, ${2 * count + 1}, p{tail}; }}"
+            f"{self.right} {{{sums}}}, {left}, ${2 * count + len(words)}, p{tail}; }}"
         )
 
 
@@ -100,6 +109,10 @@ class WarpgroupBuilder(ThreadBuilder):
     def fence_barriers(self) -> None:
         """Makes barriers that this thread has made known to bulk copies."""
         self.assembly("fence.mbarrier_init.release.cluster;", [])
+
+    def fence_stores(self) -> None:
+        """Makes what this thread has stored in shared memory known to products of warpgroups."""
+        self.assembly("fence.proxy.async.shared::cta;", [])
 
     def arrive(self, barrier: str) -> None:
         """Counts this thread, whose accesses to memory so far come before the phase's end."""
@@ -172,10 +185,16 @@ class WarpgroupBuilder(ThreadBuilder):
         self.assembly("wgmma.fence.sync.aligned;", [])
 
     def multiply_tiles(
-        self, how: WarpgroupMultiply, left: str, right: str, sums: Sequence[str]
+        self, how: WarpgroupMultiply, left: str | Sequence[str], right: str, sums: Sequence[str]
     ) -> list[str]:
-        """Begins to add a product to sums, of tiles by their descriptors; all of it must run."""
-        operands = [(left, "i64"), (right, "i64")]
+        """Begins to add a product to sums; all of the warpgroup must run.
+
+        Args:
+            left: a descriptor, or the factors that this thread holds.
+            right: a descriptor.
+        """
+        factors = [(left, "i64")] if isinstance(left, str) else [(word, "i32") for word in left]
+        operands = [*factors, (right, "i64")]
         return self.assembly(how.text(), operands, [how.total] * how.registers, sums)
 
     def commit_products(self) -> None:

@@ -59,7 +59,7 @@ class LibraryCall:
 
 def emit_custom_call(region: Region, node: Node) -> Kernel | None:
     """A kernel that calls the runtime's function of a target as kernel_abi.h says."""
-    call = portable_call(region, node) or _python_call(region, node)
+    call = portable_call(region, node) or python_call(region, node)
     if call is None:
         return None
     return library_kernel(
@@ -99,7 +99,7 @@ def lapack_call(region: Region, node: Node) -> LibraryCall | None:
     )
 
 
-def _python_call(region: Region, node: Node) -> LibraryCall | None:
+def python_call(region: Region, node: Node) -> LibraryCall | None:
     """The call that a custom call of a Python function is; None for other targets."""
     if str(node.attributes.get("call_target_name", "")) != callbacks.TARGET:
         return None

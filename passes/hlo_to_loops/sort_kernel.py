@@ -44,7 +44,7 @@ def emit_sort(region: Region, node: Node) -> Kernel | None:
     outer, inner = math.prod(shape[:dim]), math.prod(shape[dim + 1 :])
     sizes = [t.type.memory_bytes for t in operands]
     inputs, outputs = argument_buffers(region)
-    stored = dict(zip((_sorted(t) for t in region.results), outputs, strict=True))
+    stored = dict(zip((sorted_tensor(t) for t in region.results), outputs, strict=True))
     buffers = [*(inputs.get(t) for t in operands), *(stored.get(t) for t in node.results)]
     first = region.results[0].shape[dim]
     own = [(len(operands) + k, k) for k in range(len(operands)) if first == shape[dim]]
@@ -62,7 +62,7 @@ def emit_sort(region: Region, node: Node) -> Kernel | None:
     )
 
 
-def _sorted(tensor: Tensor) -> Tensor:
+def sorted_tensor(tensor: Tensor) -> Tensor:
     """The sort's result that a result of its kernel is a slice of, or is."""
     node = tensor.producer
     return node.operands[0] if node is not None and node.name == "slice" else tensor

@@ -26,6 +26,7 @@ from hlo.gpu.plan import (
     VendorCall,
 )
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
+from hlo.passes.hlo_to_host.launch_ids import LAUNCH
 from hlo.passes.hlo_to_host.program import HostProgram
 from hlo.passes.lower_to_ptx.modules import GpuModule, stage_names
 from hlo.passes.memory.place import Arena, byte_size
@@ -194,13 +195,9 @@ class _Reader:
             Launch(
                 function, (stage.grid, 1, 1), (stage.block, 1, 1), arguments,
                 shared_bytes=stage.dynamic_bytes,
-                source=source,
-                flops=kernel.work if i == len(kernel.stages) - 1 else 0,
-                bytes=sum(a.bytes for a in arguments),
+                source=source, number=ir.attributes.integer(op, LAUNCH, -1),
             )
-            for i, (function, stage) in enumerate(
-                zip(stage_names(name, kernel), kernel.stages, strict=True)
-            )
+            for function, stage in zip(stage_names(name, kernel), kernel.stages, strict=True)
         ]  # fmt: skip
         return _with_library(kernel, arguments, launches, source)
 

@@ -40,14 +40,16 @@ bool Team::releasePhases() {
   return any;
 }
 
-/// The memory that 18 bits of an address name: a block's variables are together no larger.
+/// The memory that 18 bits of an address name: in the largest variable that has such a piece, since variables lie
+/// anywhere in the host's memory, and tiles in the one that the launch sizes.
 const char *Team::sharedPiece(uint32_t address) const {
   constexpr uint64_t Bits = 0x3FFFF;
-  for (const SharedVariable &variable : launch.shared) {
-    const uint64_t offset = (address - variable.address) & Bits;
-    if (offset + 16 <= variable.bytes)
-      return reinterpret_cast<const char *>(variable.address + offset);
-  }
+  const SharedVariable *found = nullptr;
+  for (const SharedVariable &variable : launch.shared)
+    if (((address - variable.address) & Bits) + 16 <= variable.bytes && (!found || variable.bytes > found->bytes))
+      found = &variable;
+  if (found)
+    return reinterpret_cast<const char *>(found->address + ((address - found->address) & Bits));
   throw Fault("bounds", "multiplies a tile that is not in shared memory");
 }
 
@@ -64,17 +66,21 @@ bool Team::multiplyWarpgroups() {
     if (!all)
       continue;
     const WarpgroupMultiply how = unpackWarpgroupMultiply(leader.product);
-    checkDescriptor(leader.left);
+    if (!how.held)
+      checkDescriptor(leader.left);
     checkDescriptor(leader.right);
+    std::vector<uint32_t> held(how.held ? WarpgroupMultiply::Words * Lanes : 0);
     std::vector<uint32_t> sums(static_cast<size_t>(how.registers()) * Lanes);
     for (int warp = 0; warp < 4; ++warp) {
       Fiber *lanesOf = &fibers[first + warp * Lanes];
       for (int r = 0; r < how.registers(); ++r)
         for (int lane = 0; lane < Lanes; ++lane)
           sums[r * Lanes + lane] = lanesOf[lane].sums[r];
+      for (size_t k = 0; k < held.size(); ++k)
+        held[k] = lanesOf[k % Lanes].held[k / Lanes];
       multiplyWarpgroup(
-          how, warp, leader.left, leader.right, [this](uint32_t address) { return sharedPiece(address); }, sums.data(),
-          true);
+          how, warp, leader.left, leader.right, [this](uint32_t address) { return sharedPiece(address); }, held.data(),
+          sums.data(), true);
       for (int r = 0; r < how.registers(); ++r)
         for (int lane = 0; lane < Lanes; ++lane)
           lanesOf[lane].sums[r] = sums[r * Lanes + lane];
@@ -143,10 +149,11 @@ void copyTile(char *to, const char *map, char *address, int32_t rank, int32_t x,
   barrier.tiles.push_back(tile);
 }
 
-void multiplyWarpgroupHere(uint64_t product, uint32_t *sums, uint64_t left, uint64_t right) {
+void multiplyWarpgroupHere(uint64_t product, uint32_t *sums, const uint32_t *held, uint64_t left, uint64_t right) {
   Fiber &fiber = self();
   fiber.product = product;
   fiber.sums = sums;
+  fiber.held = held;
   fiber.left = left;
   fiber.right = right;
   fiber.site = __builtin_return_address(0);

@@ -37,7 +37,8 @@ struct Fiber {
   uint32_t parity = 0;
   uint64_t product = 0; // as unpackWarpgroupMultiply reads it
   uint32_t *sums = nullptr;
-  uint64_t left = 0, right = 0; // descriptors
+  const uint32_t *held = nullptr; // the left factors, where registers have them
+  uint64_t left = 0, right = 0;   // descriptors
 };
 
 /// A copy of a tile that takes effect when its barrier is waited for.

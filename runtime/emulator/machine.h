@@ -212,6 +212,7 @@ struct WarpgroupProduct {
   bool accumulate;
   uint32_t serial, group;
   int32_t line;
+  std::vector<uint32_t> held; // words x lanes: the left factors, where registers have them
   std::vector<uint32_t> sums; // registers x lanes: tokens or numbers
 };
 

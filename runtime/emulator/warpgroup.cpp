@@ -75,6 +75,19 @@ template <typename F> void forPieces(const Tile &tile, Factor factor, bool turne
       f(tile.piece(k, side % panel * width, side / panel), side, k);
 }
 
+/// The 16 x depth factors that a warp holds: of each 16 bytes of a row 4 in a lane, of two rows 8 apart.
+void spread(Factor factor, const uint32_t *held, int depth, double *to) {
+  const int width = widthOf(factor), together = 4 / width;
+  for (int r = 0; r < WarpgroupMultiply::Words; ++r)
+    for (int lane = 0; lane < Lanes; ++lane) {
+      char word[4];
+      std::memcpy(word, held + r * Lanes + lane, sizeof word);
+      const int row = lane / 4 + 8 * (r % 2), first = (r / 2 * static_cast<int>(PieceBytes) + lane % 4 * 4) / width;
+      for (int e = 0; e < together; ++e)
+        to[row * depth + first + e] = valueOf(factor, word + e * width);
+    }
+}
+
 } // namespace
 
 int WarpgroupMultiply::depth() const { return static_cast<int>(InstructionBytes) / widthOf(left); }
@@ -85,14 +98,15 @@ void checkDescriptor(uint64_t descriptor) {
 }
 
 void touchPieces(const WarpgroupMultiply &how, int warp, uint64_t left, uint64_t right, const Pieces &pieces) {
-  forPieces(Tile(left), how.left, how.leftTurned, WarpRows * warp, WarpRows,
-            [&](uint32_t address, int, int) { pieces(address); });
+  if (!how.held)
+    forPieces(Tile(left), how.left, how.leftTurned, WarpRows * warp, WarpRows,
+              [&](uint32_t address, int, int) { pieces(address); });
   forPieces(Tile(right), how.right, how.rightTurned, 0, how.columns,
             [&](uint32_t address, int, int) { pieces(address); });
 }
 
 void multiplyWarpgroup(const WarpgroupMultiply &how, int warp, uint64_t left, uint64_t right, const Pieces &pieces,
-                       uint32_t *sums, bool accumulate) {
+                       const uint32_t *held, uint32_t *sums, bool accumulate) {
   const int depth = how.depth(), columns = how.columns;
   std::vector<double> a(WarpRows * depth), b(depth * columns), products(WarpRows * columns, 0.0);
   auto gather = [&](uint64_t descriptor, Factor factor, bool turned, int first, int count, auto place) {
@@ -103,8 +117,11 @@ void multiplyWarpgroup(const WarpgroupMultiply &how, int warp, uint64_t left, ui
         place(turned ? side + e : side, turned ? k : k + e) = valueOf(factor, from + e * width);
     });
   };
-  gather(left, how.left, how.leftTurned, WarpRows * warp, WarpRows,
-         [&](int side, int k) -> double & { return a[(side - WarpRows * warp) * depth + k]; });
+  if (how.held)
+    spread(how.left, held, depth, a.data());
+  else
+    gather(left, how.left, how.leftTurned, WarpRows * warp, WarpRows,
+           [&](int side, int k) -> double & { return a[(side - WarpRows * warp) * depth + k]; });
   gather(right, how.right, how.rightTurned, 0, columns,
          [&](int side, int k) -> double & { return b[k * columns + side]; });
   for (int row = 0; row < WarpRows; ++row)
@@ -137,6 +154,7 @@ WarpgroupMultiply unpackWarpgroupMultiply(uint64_t packed) {
   made.integral = packed >> 17 & 1;
   made.leftTurned = packed >> 18 & 1;
   made.rightTurned = packed >> 19 & 1;
+  made.held = packed >> 20 & 1;
   return made;
 }
 

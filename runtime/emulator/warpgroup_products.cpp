@@ -60,7 +60,8 @@ void noteBegun(Warp &warp, const Instruction &i, const BegunProduct &begun) {
   ++warp.productsBegun;
 }
 
-/// Operands: the sums, two descriptors, whether to add. The immediate is the packed instruction.
+/// Operands: the sums, the left factors or their descriptor, a descriptor, whether to add. The immediate is the packed
+/// instruction.
 void begin(Warp &warp, const Instruction &i, Mask active) {
   if (active != AllLanes || (warp.index / GroupWarps + 1) * GroupWarps > static_cast<int>(warp.block->warps.size()))
     warp.block->fault("collective", warp, 0, i.line, "multiplies with less than a warpgroup of four warps");
@@ -69,16 +70,22 @@ void begin(Warp &warp, const Instruction &i, Mask active) {
   WarpgroupProduct made;
   made.how = unpackWarpgroupMultiply(static_cast<uint64_t>(i.immediate));
   const int count = made.how.registers();
-  made.left = uniform<uint64_t>(warp, i, i.operands[count]);
-  made.right = uniform<uint64_t>(warp, i, i.operands[count + 1]);
-  const Mask adds = warp.predicate(i.operands[count + 2]);
+  const int words = made.how.held ? WarpgroupMultiply::Words : 1;
+  made.left = made.how.held ? 0 : uniform<uint64_t>(warp, i, i.operands[count]);
+  for (int r = 0; made.how.held && r < words; ++r) {
+    const uint32_t *factors = warp.values<uint32_t>(i.operands[count + r]);
+    made.held.insert(made.held.end(), factors, factors + Lanes);
+  }
+  made.right = uniform<uint64_t>(warp, i, i.operands[count + words]);
+  const Mask adds = warp.predicate(i.operands[count + words + 1]);
   made.accumulate = adds & 1;
   made.line = i.line;
   made.group = warp.productGroup;
   made.serial = warp.productsBegun;
   noteBegun(warp, i, {i.line, made.left, made.right});
   located(warp, i, 1, [&](int) {
-    checkDescriptor(made.left);
+    if (!made.how.held)
+      checkDescriptor(made.left);
     checkDescriptor(made.right);
     touchPieces(made.how, warp.index % GroupWarps, made.left, made.right, piecesFor(warp, i.line));
   });
@@ -111,7 +118,7 @@ void waitGroup(Warp &warp, const Instruction &i, Mask) {
         word = sumOf(*before, word);
     located(warp, i, 1, [&](int) {
       multiplyWarpgroup(product.how, warp.index % GroupWarps, product.left, product.right,
-                        piecesFor(warp, product.line), product.sums.data(), product.accumulate);
+                        piecesFor(warp, product.line), product.held.data(), product.sums.data(), product.accumulate);
     });
   }
   const std::vector<WarpgroupProduct> over(std::make_move_iterator(warp.products.begin()),

@@ -30,6 +30,7 @@ from hlo.gpu.plan import LaunchPlan
 from hlo.gpu.plan_json import from_json, to_json
 from hlo.gpu.plan_program import PlanProgram
 from hlo.gpu.plan_text import plan_text
+from hlo.passes.cost.kernel_cost import KernelCost, launch_costs
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
 from hlo.passes.hlo_to_gpu.kernels import emit_gpu_kernel
 from hlo.passes.hlo_to_gpu.target import GpuTarget, gpu_target
@@ -96,6 +97,10 @@ class GpuCompiled(InspectedProgram):
     def kernels(self) -> Mapping[str, GpuKernel]:
         """The kernels by name."""
         return cast(Mapping[str, GpuKernel], self._host.kernels)
+
+    def launch_costs(self) -> dict[int, KernelCost]:
+        """What each launch of the program computes and moves, by its number."""
+        return launch_costs(self._analysed.fused_entry, donated=self._host.donated)
 
     def __call__(self, *arguments: object) -> tuple[Any, ...]:
         """Runs the program on the first GPU, or, with the option `emulate`, on the emulated device.

@@ -59,7 +59,7 @@ def fusion_passes(composites: bool = True, fast: bool = False) -> tuple[Pipeline
         *((SplitTaps(),) if composites else ()),  # few features of a result would not fill vectors
         ConvolutionsToDots(),  # windows of one element: all positions are rows of a product
         PrepareSorts(),  # comparators become functions that see nothing but elements
-        *((FuseSorts(),) if composites else ()),  # ahead of fusion, which takes slices and iotas
+        FuseSorts(),  # ahead of fusion, which takes slices and iotas
         PrepareDots(fast=fast),
         SplitDots(),  # sums of partial dots fuse with what follows
         *((SplitMoments(),) if composites else ()),  # a variance in one pass over its input

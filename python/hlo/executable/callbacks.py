@@ -104,7 +104,7 @@ def _forget(_: PythonCallback) -> None:
     """What holds the function has dropped it."""
 
 
-def _run(number: int, memory: tuple[memoryview, ...]) -> None:
+def run(number: int, memory: tuple[memoryview, ...]) -> None:
     """Calls a function on the memory of its operands, and fills that of its results."""
     callback = _callbacks.get(number)
     if callback is None:
@@ -125,4 +125,4 @@ def _listed(types: Sequence[ArrayType]) -> str:
     return "(" + ", ".join(f"{t.dtype}{list(t.shape)}" for t in types) + ")"
 
 
-_runtime.set_python_callbacks(_run)
+_runtime.set_python_callbacks(run)

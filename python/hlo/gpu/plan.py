@@ -62,7 +62,8 @@ class Launch:
         shared_bytes: dynamic shared memory of a block, besides what the kernel declares itself.
         arguments: one slice a parameter.
         source: the user's source line, `loc("file":line:column)`; empty if unknown.
-        flops, bytes: what it computes and what it moves to and from memory at the least.
+        number: of the launch in the program, as reports count them; the stages of a kernel have
+            one. -1 for a fill.
     """
 
     kernel: str
@@ -71,8 +72,7 @@ class Launch:
     arguments: tuple[BufferSlice, ...]
     shared_bytes: int = 0
     source: str = ""
-    flops: int = 0
-    bytes: int = 0
+    number: int = -1
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from hlo.gpu.plan import (
 )
 from hlo.gpu.tensor_map import TensorMap
 
-VERSION = 2
+VERSION = 3
 
 
 def to_json(plan: LaunchPlan) -> str:
@@ -165,7 +165,7 @@ def _step(step: Step) -> dict[str, Any]:
         return {
             "step": "launch", "kernel": step.kernel, "grid": step.grid, "block": step.block,
             "arguments": _slices(step.arguments), "shared_bytes": step.shared_bytes,
-            "source": step.source, "flops": step.flops, "bytes": step.bytes,
+            "source": step.source, "number": step.number,
         }  # fmt: skip
     if isinstance(step, Copy):
         return {
@@ -210,7 +210,7 @@ def _read_step(data: dict[str, Any]) -> Step:
         return Launch(
             data["kernel"], _three(data["grid"]), _three(data["block"]),
             _read_slices(data["arguments"]), data["shared_bytes"], data["source"],
-            data["flops"], data["bytes"],
+            data["number"],
         )  # fmt: skip
     if kind == "copy":
         return Copy(_read_slice(data["destination"]), _read_slice(data["source"]), data["reason"])

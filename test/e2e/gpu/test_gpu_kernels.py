@@ -138,24 +138,6 @@ func.func @main(%x: {source}, %w: {taps}) -> tensor<2x9x7x24x{kind}> {{
     check(text, sample((2, 9, 7, 16), kind), w, ulps=8)
 
 
-@pytest.mark.parametrize("length", [1, 7, 300, 1000, 2049])
-def test_sorts_are_stable(length: int) -> None:
-    text = f"""
-func.func @main(%k: tensor<2x{length}xi32>, %v: tensor<2x{length}xi32>)
-    -> (tensor<2x{length}xi32>, tensor<2x{length}xi32>) {{
-  %0:2 = "hlo.sort"(%k, %v) ({{
-  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
-    %r = "hlo.compare"(%a, %b) {{comparison_direction = #hlo<comparison_direction GT>}}
-      : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    "hlo.return"(%r) : (tensor<i1>) -> ()}}) {{dimension = 1 : i64, is_stable = true}}
-    : (tensor<2x{length}xi32>, tensor<2x{length}xi32>)
-    -> (tensor<2x{length}xi32>, tensor<2x{length}xi32>)
-  return %0#0, %0#1 : tensor<2x{length}xi32>, tensor<2x{length}xi32>
-}}"""
-    places = np.tile(np.arange(length, dtype=np.int32), (2, 1))
-    check(text, sample((2, length), "i32"), places)
-
-
 @pytest.mark.parametrize("length", [1, 8, 30, 127, 360])
 @pytest.mark.parametrize("kind", ["FFT", "IFFT"])
 def test_fourier_transforms(length: int, kind: str) -> None:

@@ -48,6 +48,18 @@ func.func @main(%x: tensor<20x33xf32>) -> tensor<33x20xf32> {
   return %0 : tensor<33x20xf32>
 }
 """
+# 200 elements: merges of up to 64 within warps, then of 128 and 256.
+SORT = """
+func.func @main(%x: tensor<200xf32>) -> tensor<200xf32> {
+  %y = "hlo.sort"(%x) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %r = "hlo.compare"(%a, %b) {comparison_direction = #hlo<comparison_direction LT>}
+        : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      "hlo.return"(%r) : (tensor<i1>) -> ()
+  }) {dimension = 0 : i64} : (tensor<200xf32>) -> tensor<200xf32>
+  return %y : tensor<200xf32>
+}
+"""
 GELU = """
 func.func @main(%x: tensor<1000xf32>) -> tensor<1000xf32> {
   %t = "hlo.tanh"(%x) : (tensor<1000xf32>) -> tensor<1000xf32>
@@ -119,6 +131,7 @@ PROGRAMS = {
     "transpose": TRANSPOSE,
     "large_transpose": TRANSPOSE.replace("20", "72").replace("33", "60"),
     "gelu": GELU,
+    "sort": SORT,
 }
 
 
@@ -175,12 +188,19 @@ def survivors(name: str, pattern: str, by: str) -> tuple[int, list[str]]:
 
 GRADIENTS = [pytest.param(name, marks=pytest.mark.slow) for name in ("gradients", "gradients_f16")]
 BLOCKED = ["sum", "large_transpose", "dot", "dot_f16", "attention", "attention_f16", "decode",
-           *GRADIENTS]  # fmt: skip
+           "sort", *GRADIENTS]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BLOCKED)
 def test_a_removed_barrier_is_caught(name: str) -> None:
     count, left = survivors(name, r"^\s*bar\.sync\s+\d+;", "")
+    assert count > 0
+    assert left == []
+
+
+def test_a_removed_barrier_of_a_warp_is_caught() -> None:
+    # The block's barrier right after one makes it needless.
+    count, left = survivors("sort", r"^\s*bar\.warp\.sync\s+-1;(?!\s*bar\.sync)", "")
     assert count > 0
     assert left == []
 

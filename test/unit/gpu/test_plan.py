@@ -29,7 +29,7 @@ X = BufferSlice("argument", 0, 0, 16)
 Y = BufferSlice("result", 0, 0, 16)
 T = BufferSlice("arena", 0, 64, 16)
 FLAG = BufferSlice("arena", 0, 128, 1)
-LAUNCH = Launch("add_0", (1, 1, 1), (128, 1, 1), (X, T), source='loc("a":3:1)', flops=4, bytes=32)
+LAUNCH = Launch("add_0", (1, 1, 1), (128, 1, 1), (X, T), source='loc("a":3:1)', number=7)
 MAP = TensorMap(0, "f16", (64, 20), (128,), (64, 8))
 
 
@@ -61,7 +61,7 @@ def test_json_gives_the_plan_back() -> None:
 def test_text_that_is_no_plan_is_refused() -> None:
     with pytest.raises(CompileError, match="not a launch plan"):
         from_json("{}")
-    with pytest.raises(CompileError, match="expected version 2"):
+    with pytest.raises(CompileError, match="expected version 3"):
         from_json('{"version": 99}')
 
 

@@ -13,17 +13,19 @@ from dataclasses import dataclass, field
 from hlo.diagnostics import UnsupportedError
 from hlo.gpu.bitcode.intrinsics import Definitions, Intrinsic
 from hlo.gpu.bitcode.llvm_text import leading_type, members_of, split_operands
-from hlo.gpu.ptx.hopper import multiply_of
+from hlo.gpu.ptx.hopper import HELD_WORDS, multiply_of
 
 _CALL = re.compile(r'call (.*?) asm (?:sideeffect )?"([^"]*)", "[^"]*"\((.*)\)( #\d+)?$')
-_MULTIPLY = re.compile(r"(wgmma\.mma_async\.[\w.]+) \{[^}]*\}, \$\d+, \$\d+, p((?:, \d)*);")
+_MULTIPLY = re.compile(
+    r"(wgmma\.mma_async\.[\w.]+) \{[^}]*\}, (?:\$\d+|\{([^}]*)\}), \$\d+, p((?:, \d)*);"
+)
 MOST_COORDINATES = 5
 RUNTIME = """\
 declare void @hlo_gpu_phase_init(ptr, i32)
 declare void @hlo_gpu_phase_arrive(ptr, i32) #900
 declare void @hlo_gpu_phase_wait(ptr, i32) #900
 declare void @hlo_gpu_tile_copy(ptr, ptr, ptr, i32, i32, i32, i32, i32, i32)
-declare void @hlo_gpu_warpgroup_multiply(i64, ptr, i64, i64) #900
+declare void @hlo_gpu_warpgroup_multiply(i64, ptr, ptr, i64, i64) #900
 """
 
 
@@ -126,8 +128,9 @@ def _copy(piece: Assembly, match: re.Match[str], __: Definitions) -> list[str]:
 
 def _multiply(piece: Assembly, _: re.Match[str], __: Definitions) -> list[str]:
     match = _MULTIPLY.search(piece.text)
-    tail = tuple(int(number) for number in re.findall(r"\d", match[2])) if match else ()
-    packed = multiply_of(tuple(match[1].split(".")), tail) if match else None
+    tail = tuple(int(number) for number in re.findall(r"\d", match[3])) if match else ()
+    held = match is not None and match[2] is not None
+    packed = multiply_of(tuple(match[1].split(".")), tail, held=held) if match else None
     if packed is None:
         raise UnsupportedError(f"the fibers do not know the instruction {piece.text!r}")
     kinds = members_of(piece.result)
@@ -138,9 +141,18 @@ def _multiply(piece: Assembly, _: re.Match[str], __: Definitions) -> list[str]:
             f"  %p{i} = getelementptr i32, ptr %sums, i64 {i}",
             f"  store {kind} %a{i}, ptr %p{i}, align 4",
         ]
+    factors, left, right = "null", f"%a{count}", f"%a{count + 1}"
+    if held:
+        factors, left, right = "%held", "0", f"%a{count + HELD_WORDS}"
+        lines.append(f"  %held = alloca [{HELD_WORDS} x i32], align 8")
+        for i in range(HELD_WORDS):
+            lines += [
+                f"  %h{i} = getelementptr i32, ptr %held, i64 {i}",
+                f"  store i32 %a{count + i}, ptr %h{i}, align 4",
+            ]
     lines.append(
-        f"  call void @hlo_gpu_warpgroup_multiply(i64 {packed}, ptr %sums, i64 %a{count}, "
-        f"i64 %a{count + 1}) #900"
+        f"  call void @hlo_gpu_warpgroup_multiply(i64 {packed}, ptr %sums, ptr {factors}, "
+        f"i64 {left}, i64 {right}) #900"
     )
     lines += [f"  %l{i} = load {kind}, ptr %p{i}, align 4" for i, kind in enumerate(kinds)]
     return [*lines, *_joined(piece.result, kinds, [f"%l{i}" for i in range(count)])]

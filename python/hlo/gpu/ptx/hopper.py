@@ -13,11 +13,12 @@ from hlo.gpu.ptx.syntax import Address, Instruction, Integer, Vector
 
 FACTORS = ("f16", "bf16", "tf32", "s8", "u8", "e4m3", "e5m2")
 _SHAPE = re.compile(r"m64n(\d+)k(\d+)")
+HELD_WORDS = 4  # of a left operand in registers, a thread's
 _BYTES = {"f16": 2, "bf16": 2, "tf32": 4}
 
 
 def packed_multiply(
-    columns: int, total: str, left: str, right: str, turned: tuple[bool, bool]
+    columns: int, total: str, left: str, right: str, turned: tuple[bool, bool], held: bool
 ) -> int:
     """An instruction as `unpackWarpgroupMultiply` of runtime/emulator/warpgroup.h reads it.
 
@@ -25,6 +26,7 @@ def packed_multiply(
         total: f32 or s32.
         left, right: of `FACTORS`.
         turned: whether lines of an operand's tile are along its side.
+        held: whether the left operand is in registers.
     """
     return (
         columns
@@ -33,11 +35,16 @@ def packed_multiply(
         | int(total == "s32") << 17
         | int(turned[0]) << 18
         | int(turned[1]) << 19
+        | int(held) << 20
     )
 
 
-def multiply_of(words: tuple[str, ...], tail: tuple[int, ...]) -> int | None:
-    """A `wgmma.mma_async` by its words and the numbers after its predicate; None if not known."""
+def multiply_of(words: tuple[str, ...], tail: tuple[int, ...], *, held: bool = False) -> int | None:
+    """A `wgmma.mma_async` by its words and the numbers after its predicate; None if not known.
+
+    Args:
+        held: whether the left operand is in registers: only the right one can be turned then.
+    """
     shape = _SHAPE.fullmatch(words[4]) if len(words) == 8 else None
     if shape is None:
         return None
@@ -51,11 +58,13 @@ def multiply_of(words: tuple[str, ...], tail: tuple[int, ...]) -> int | None:
     if not known or columns % 8 or total != ("s32" if integral else "f32"):
         return None
     scales = () if integral else tail[:2]
-    turns = tail[2:4] if width == 2 else ()
+    turns = tail[2:] if width == 2 else ()
+    if len(turns) != (0 if width != 2 else 1 if held else 2):
+        return None
     if any(scale != 1 for scale in scales) or len(tail) != len(scales) + len(turns):
         return None
-    turned = (bool(turns[0]), bool(turns[1])) if turns else (False, False)
-    return packed_multiply(columns, total, left, right, turned)
+    turned = (bool(turns[0]) and not held, bool(turns[-1])) if turns else (False, False)
+    return packed_multiply(columns, total, left, right, turned, held)
 
 
 def warpgroup(instruction: Instruction, places: Places) -> Encoded:
@@ -70,16 +79,20 @@ def warpgroup(instruction: Instruction, places: Places) -> Encoded:
         )
     sums, left, right, adds, *rest = instruction.operands
     numbers = tuple(n.value for n in rest if isinstance(n, Integer))
-    packed = multiply_of(words, numbers)
+    held = isinstance(left, Vector)
+    packed = multiply_of(words, numbers, held=held)
     if packed is None or len(numbers) != len(rest) or not isinstance(sums, Vector):
         raise unknown(instruction)
     if len(sums.elements) != (packed & 0x1FF) // 2:
         raise unknown(instruction)
+    if held and len(left.elements) != HELD_WORDS:
+        raise unknown(instruction)
+    factors = [places.value(one, 4) for one in left.elements] if held else [places.value(left, 8)]
     return Encoded(
         "wgmma",
         (
             *map(places.result, sums.elements),
-            places.value(left, 8),
+            *factors,
             places.value(right, 8),
             places.value(adds, 0),
         ),
