@@ -24,6 +24,7 @@ from hlo.diagnostics import (
     UnsupportedError,
     VerificationError,
 )
+from hlo.interrupts import deferred_interrupts
 
 if TYPE_CHECKING:
     from hlo import lax, nn, numpy, random, tree
@@ -105,12 +106,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"hlo.{name}")
-    home = _HOMES.get(name)
+    home = f"hlo.{name}" if name in _MODULES else _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'hlo' has no attribute {name!r}")
-    found = getattr(import_module(home), name)
+    with deferred_interrupts():
+        module = import_module(home)
+    if name in _MODULES:
+        return module
+    found = getattr(module, name)
     globals()[name] = found
     return found
 

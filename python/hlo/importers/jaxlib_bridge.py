@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hlo.diagnostics import MissingExtraError, ParseError, UnsupportedError, VerificationError
 from hlo.importers import boolean_blobs
+from hlo.interrupts import deferred_interrupts
 from hlo.ir.literals import check_literals
 from hlo.ir.nesting import check_nesting
 
@@ -28,9 +29,14 @@ _CURRENT_OPERATION = re.compile(r"\n note: [^\n]*see current operation:.*", re.S
 _CONSTRAINT = re.compile(r"^'(?P<op>[\w.]+)' op (?P<text>.*)", re.S)
 
 
-@functools.cache
 def _dialects() -> tuple[ModuleType, ModuleType, ModuleType, ModuleType, ModuleType]:
     """jaxlib's `ir`, `passmanager`, and its stablehlo, chlo and sdy dialects."""
+    with deferred_interrupts():
+        return _loaded_dialects()
+
+
+@functools.cache
+def _loaded_dialects() -> tuple[ModuleType, ModuleType, ModuleType, ModuleType, ModuleType]:
     try:
         from jaxlib.mlir import ir, passmanager
         from jaxlib.mlir.dialects import chlo, sdy, stablehlo
