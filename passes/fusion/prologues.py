@@ -12,6 +12,7 @@ from hlo.passes.fusion.op_traits import (
     CONTRACTIONS,
     ELEMENTWISE,
     EXPENSIVE,
+    FOLDS,
     IN_PROLOGUES,
     MOVED_IN_PROLOGUES,
     MOVEMENT,
@@ -20,7 +21,7 @@ from hlo.passes.fusion.op_traits import (
 )
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 from hlo.passes.hlo_to_loops.input_blocks import input_block, packs_input
-from hlo.passes.hlo_to_loops.operand_prologues import takes_prologue
+from hlo.passes.hlo_to_loops.operand_prologues import left_times, packs_left, takes_prologue
 
 INPUT, KERNEL = 0, 1  # operands of a convolution
 
@@ -55,7 +56,7 @@ class Prologues:
             return FusionDecision.no("what follows the contraction reads it too")
         if node.name == "reshape" and not self._is_reshape_in_prologue(node):
             return FusionDecision.no("it is a view of what is in memory")
-        if convolution_of(group) is not None and INPUT in operands_made(node, group, readers):
+        if INPUT in operands_made(node, group, readers) and _packs_input(contraction_of(group)):
             return self._judge_input(node, group, readers)
         if node.name not in IN_PROLOGUES and not moved:
             return FusionDecision.no(f"{node.name} is not computed while an operand is packed")
@@ -68,8 +69,11 @@ class Prologues:
     def times(self, node: Node, group: Group, readers: Sequence[Node]) -> float:
         """How often a kernel would compute each element of an op."""
         made = operands_made(node, group, readers)
-        convolution = convolution_of(group)
-        block = input_block(convolution) if convolution is not None and INPUT in made else None
+        if INPUT not in made or not _packs_input(contraction := contraction_of(group)):
+            return 1.0
+        if contraction.name == "dot_general":
+            return left_times(contraction)
+        block = input_block(contraction)
         return 1.0 if block is None else block.times
 
     def is_in_memory(self, tensor: Tensor) -> bool:
@@ -82,11 +86,12 @@ class Prologues:
         return len(self.readers.get(tensor, ())) > 1 and producer.name not in MOVEMENT
 
     def _judge_input(self, node: Node, group: Group, readers: Sequence[Node]) -> FusionDecision:
-        """A convolution packs its input a block at a time, some of its elements several times."""
+        """An input is packed a block at a time, some of its elements several times."""
+        contraction = contraction_of(group)
         if KERNEL in operands_made(node, group, readers):
-            return FusionDecision.no("a convolution reads it as its input and as its kernel")
+            return FusionDecision.no("both operands are made of it")
         if is_free_to_repeat(node):
-            return FusionDecision.yes("the convolution computes its input as it packs it")
+            return FusionDecision.yes(f"the {contraction.name} computes its input as it packs it")
         if node.name not in ELEMENTWISE:
             return FusionDecision.no(f"{node.name} is not computed while an operand is packed")
         chain, taken = self._chain(node, group.prologue.keys())
@@ -97,10 +102,11 @@ class Prologues:
         read = sum(map(bytes_behind, taken))
         if 2 * read > 3 * size:
             return FusionDecision.no("the contraction would read more than its operand has")
-        convolution = convolution_of(group)
-        assert convolution is not None, "it has an input"
-        times, anyway = self.times(node, group, readers), packs_input(convolution)
-        choice = packed_or_stored(convolution, chain, read, times, anyway)
+        if contraction.name == "dot_general" and any(map(_spreads_a_fold, taken)):
+            return FusionDecision.no("the kernel that reduces its rows has them in the cache")
+        times = self.times(node, group, readers)
+        anyway = contraction.name == "convolution" and packs_input(contraction)
+        choice = packed_or_stored(contraction, chain, read, times, anyway)
         return FusionDecision(choice.packs, choice.reason)
 
     def _chain(self, node: Node, made: Set[Node]) -> tuple[list[Node], list[Tensor]]:
@@ -161,6 +167,26 @@ class Prologues:
 def convolution_of(group: Group) -> Node | None:
     """The convolution that a kernel holds."""
     return next((n for n in group.nodes if n.name == "convolution"), None)
+
+
+def contraction_of(group: Group) -> Node:
+    """The dot or convolution of a kernel that has one."""
+    return next(n for n in group.nodes if n.name in CONTRACTIONS)
+
+
+def _packs_input(contraction: Node) -> bool:
+    """Whether a contraction packs its first operand only where that is computed."""
+    return contraction.name == "convolution" or packs_left(contraction)
+
+
+def _spreads_a_fold(tensor: Tensor) -> bool:
+    """Whether a value is the result of a reduction, or one spread."""
+    producer = tensor.producer
+    while producer is not None and producer.name in ("broadcast_in_dim", "reshape", *ELEMENTWISE):
+        if len(producer.operands) != 1:
+            return any(map(_spreads_a_fold, producer.operands))
+        producer = producer.operands[0].producer
+    return producer is not None and producer.name in FOLDS
 
 
 def operands_made(node: Node, group: Group, readers: Sequence[Node]) -> frozenset[int]:

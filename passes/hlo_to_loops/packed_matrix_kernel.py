@@ -34,7 +34,7 @@ def emit_packed_product(region: Region) -> Kernel | None:
     if len(dots) != 1:
         return None
     node, root = dots[0], region.results[0]
-    computed = node.operands[1] not in region.arguments
+    computed = any(operand not in region.arguments for operand in node.operands)
     if not packs(node, computed) or root.size != node.results[0].size:
         return None
     operands = matrix_operands(node)

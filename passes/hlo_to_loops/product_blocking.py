@@ -160,7 +160,7 @@ def packs(node: Node, computed: bool = False) -> bool:
     """Whether a dot_general is computed with packed operands.
 
     Args:
-        computed: whether the right operand is not in memory: packing is then its only pass.
+        computed: whether an operand is not in memory: packing is then its only pass.
     """
     if node.name != "dot_general" or not _has_types(node):
         return False

@@ -129,6 +129,41 @@ def test_an_input_that_others_read_too() -> None:
     p.check(ulps=64)
 
 
+# Windows of one element are rows of a product: whole tiles and cut ones, several blocks of columns.
+POINTWISE = {
+    "lines": Case(NHWC, (1, 14, 14, 64), (1, 1, 64, 48)),
+    "cut tiles": Case(NHWC, (2, 9, 7, 37), (1, 1, 37, 83)),
+    "every other line": Case(NHWC, (1, 15, 12, 32), (1, 1, 32, 40), stride=(2, 3)),
+    "many columns": Case(NHWC, (1, 6, 7, 160), (1, 1, 160, 700)),
+    "deep": Case(NHWC, (1, 5, 5, 1100), (1, 1, 1100, 24)),
+}
+
+
+@pytest.mark.usefixtures("packed")
+@pytest.mark.parametrize("name", list(POINTWISE))
+@pytest.mark.parametrize("kind", ["f32", "f64", "bf16", "i8"])
+def test_inputs_of_pointwise_convolutions(name: str, kind: str) -> None:
+    p, case, pads = Program(), POINTWISE[name], [(0, 0), (0, 0)]
+    x = p.sample(case.data, kind)
+    if kind == "i8":
+        x = p.op("convert", [x], case.data, "f32")
+    w = p.sample(case.kernel, x.kind)
+    y = case.convolve(p, activated(p, x, 3), w, pads)
+    p.result(p.op("negate", [y], y.shape))
+    p.check(ulps=64)
+
+
+@pytest.mark.usefixtures("packed")
+@pytest.mark.parametrize("value", [np.inf, np.nan, -0.0])
+def test_special_values_of_pointwise_convolutions(value: float) -> None:
+    p, case = Program(), POINTWISE["cut tiles"]
+    x = np.ones(case.data, np.float32)
+    x[0, 3, 4, 36], x[-1, -1, -1, 0] = value, value
+    y = p.op("negate", [p.argument(x)], case.data)
+    p.result(case.convolve(p, y, p.sample(case.kernel, "f32"), [(0, 0), (0, 0)]))
+    p.check(ulps=64)
+
+
 def kernels_behind(function: str, data: tuple[int, ...], case: Case) -> list[str]:
     p = Program()
     x = p.op(function, [p.sample(data, "f32")], data)

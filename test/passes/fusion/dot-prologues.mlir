@@ -43,3 +43,40 @@ func.func private @stored(%x: tensor<128x768xf32>, %a: tensor<768x512xf32>, %b: 
   %3 = hlo.dot_general %x, %2, contracting_dims = [1] x [0] : (tensor<128x768xf32>, tensor<768x512xf32>) -> tensor<128x512xf32>
   return %1, %3 : tensor<128x512xf32>, tensor<128x512xf32>
 }
+
+// A scale and an activation ahead of a product with few columns are computed as its rows are packed.
+// IR-LABEL: func.func private @activated
+// IR: "hlo.fusion"
+// IR: hlo.multiply
+// IR: hlo.maximum
+// IR: hlo.dot_general
+// IR: return
+func.func private @activated(%x: tensor<50176x64xf32>, %s: tensor<64xf32>, %w: tensor<64x32xf32>) -> tensor<50176x32xf32> {
+  %0 = hlo.broadcast_in_dim %s, dims = [1] : (tensor<64xf32>) -> tensor<50176x64xf32>
+  %1 = hlo.multiply %x, %0 : tensor<50176x64xf32>
+  %2 = hlo.constant dense<0.0> : tensor<50176x64xf32>
+  %3 = hlo.maximum %1, %2 : tensor<50176x64xf32>
+  %4 = hlo.dot_general %3, %w, contracting_dims = [1] x [0] : (tensor<50176x64xf32>, tensor<64x32xf32>) -> tensor<50176x32xf32>
+  return %4 : tensor<50176x32xf32>
+}
+
+// What normalises rows stays with the reduction that has them in the cache.
+// IR-LABEL: func.func private @normalised
+// IR: hlo.reduce
+// IR: hlo.subtract
+// IR: hlo.return
+// IR-NOT: hlo.subtract
+// IR: hlo.dot_general
+func.func private @normalised(%x: tensor<50176x64xf32>, %w: tensor<64x32xf32>) -> (tensor<50176x32xf32>, tensor<50176x64xf32>) {
+  %z = hlo.constant dense<0.0> : tensor<f32>
+  %e = hlo.exponential %x : tensor<50176x64xf32>
+  %0 = "hlo.reduce"(%e, %z) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = hlo.add %a, %b : tensor<f32>
+    hlo.return %s : tensor<f32>
+  }) {dimensions = array<i64: 1>} : (tensor<50176x64xf32>, tensor<f32>) -> tensor<50176xf32>
+  %1 = hlo.broadcast_in_dim %0, dims = [0] : (tensor<50176xf32>) -> tensor<50176x64xf32>
+  %2 = hlo.subtract %e, %1 : tensor<50176x64xf32>
+  %3 = hlo.dot_general %2, %w, contracting_dims = [1] x [0] : (tensor<50176x64xf32>, tensor<64x32xf32>) -> tensor<50176x32xf32>
+  return %3, %e : tensor<50176x32xf32>, tensor<50176x64xf32>
+}
