@@ -116,11 +116,12 @@ def _emit(region: Region, node: Node, dim: int, backwards: bool, lanes: int) -> 
         return _emit_in_lanes(region, node, backwards, lanes)
     while lanes > inner:
         lanes //= 2
-    if 0 < lanes < 4 or (lanes and inner % lanes):
-        raise NotVectorizableError("lines are not a whole number of vectors")
+    if 0 < lanes < 4:
+        raise NotVectorizableError("there are fewer lines than lanes of a vector")
     step = max(lanes, 1)
-    together = math.gcd(inner // step, NEIGHBOURS) if lanes else 1
-    blocks = inner // (step * together)
+    together = min(inner // step, NEIGHBOURS) if lanes else 1
+    width = step * together
+    blocks = -(-inner // width)
 
     def run(em: Emitter, unit: Affine) -> None:
         b, (row, block) = em.b, em.divmod(unit, blocks)
@@ -128,7 +129,9 @@ def _emit(region: Region, node: Node, dim: int, backwards: bool, lanes: int) -> 
         if not lanes:
             run_along_line(em, node, base + block, dim, backwards)
             return
-        first = em.index(block * (step * together))
+        first = em.index(block * width)
+        if inner % width:  # the last block takes some lines of the one before again
+            first = b.op(f"arith.minsi {first}, {b.index(inner - width)} : index")
         names = [
             b.load(f"arith.addi {first}, {b.index(k * step)} : index") for k in range(together)
         ]
