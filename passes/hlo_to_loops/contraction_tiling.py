@@ -22,6 +22,7 @@ TILES_A_PACK = 12  # that use packed columns at the least: packing takes some pe
 FEWEST_PACKED_UNITS = 32  # for the sake of threads, where that leaves enough tiles to each
 MULTIPLIES_A_BYTE = 3  # that take as long as one byte from or to memory
 PANEL_BYTES = 400 << 10  # of a run of columns of a kernel, about half of the second-level cache
+_FILTERED = 64  # places in a row that fill vectors
 LARGE_OPERAND = 1 << 18  # elements of an operand that does not stay in the second-level cache
 
 
@@ -216,7 +217,7 @@ def packed_elements(node: Node, tiling: Tiling) -> int:
 def fits_register_tiles(node: Node) -> bool:
     """Whether register tiles can compute a convolution or dot."""
     tensor = node.results[0]
-    if tensor.size == 0:
+    if tensor.size == 0 or is_filter(node):
         return False
     if node.name == "convolution":
         labels = node.attributes["dimension_numbers"]
@@ -231,6 +232,26 @@ def fits_register_tiles(node: Node) -> bool:
             )
         )
     return minor_is_free(node) and _beats_library(tensor.type, tensor.shape[-1])
+
+
+def is_filter(node: Node) -> bool:
+    """Whether a convolution, of one feature into one, has its places in lanes: those of a row."""
+    if node.name != "convolution" or node.attributes["feature_group_count"] != 1:
+        return False
+    labels, result, kernel = node.attributes["dimension_numbers"], node.results[0], node.operands[1]
+    features = [kernel.shape[labels["kernel"].index(label)] for label in "io"]
+    strides, gaps = (node.attributes.get(k) or () for k in ("window_strides", "lhs_dilation"))
+    # Dimensions of one feature are anywhere.
+    minor, *others = ([d for d in labels[of] if d != "f"][-1] for of in ("output", "input"))
+    return (
+        features == [1, 1]
+        and node.attributes["batch_group_count"] == 1
+        and minor == others[0] != "b"
+        and int(minor) == result.rank - 3  # the last of those that strides and gaps are given for
+        and result.shape[labels["output"].index(minor)] >= _FILTERED
+        and all(step == 1 for step in (*strides[-1:], *gaps[-1:]))
+        and result.type.is_float
+    )
 
 
 def takes_features(element: ElementType, features: int, groups: int) -> bool:

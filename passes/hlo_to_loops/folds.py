@@ -90,8 +90,12 @@ def joined(
     )  # fmt: skip
 
 
-def fold(em: Emitter, work: Fold) -> list[Value]:
-    """Emits the fold; in scalar code with `em.row_lanes`, lanes of the innermost loop apart."""
+def fold(em: Emitter, work: Fold, unrolled: int = UNROLL_WHOLE) -> list[Value]:
+    """Emits the fold; in scalar code with `em.row_lanes`, lanes of the innermost loop apart.
+
+    Args:
+        unrolled: up to how many elements are folded without loops.
+    """
     if math.prod(work.extents) == 0:
         return list(work.initial)
     if em.share_fold is not None and (done := em.share_fold(work)) is not None:
@@ -103,7 +107,7 @@ def fold(em: Emitter, work: Fold) -> list[Value]:
             return _fold_lanes(em, work, lanes)
         except NotVectorizableError:
             pass
-    if math.prod(work.extents) <= UNROLL_WHOLE:
+    if math.prod(work.extents) <= unrolled:
         return _fold_unrolled(em, work)
     return nest(em, work.extents, work.initial, lambda i, acc: work.combine(acc, work.element(i)))
 

@@ -16,9 +16,10 @@ from hlo.passes.hlo_to_loops.element_types import ElementType, Kind, element_typ
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
 from hlo.passes.hlo_to_loops.elemental.reshaping import unpadded
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError, elemental
-from hlo.passes.hlo_to_loops.folds import Fold, fold
+from hlo.passes.hlo_to_loops.folds import UNROLL_WHOLE, Fold, fold
 from hlo.passes.hlo_to_loops.graph import Node
 
+_UNROLLED_IN_LANES = 64  # products of a convolution's sum in each lane
 # (indices in the contracted space, type of the products) -> the two factors.
 FactorsAt = Callable[[Sequence[Affine], ElementType], tuple[Value, Value]]
 
@@ -37,7 +38,9 @@ class Contraction:
     right_at: Callable[[Sequence[Affine]], Position]
 
 
-def _sum_of_products(em: Emitter, result: ElementType, contraction: Contraction) -> Value:
+def _sum_of_products(
+    em: Emitter, result: ElementType, contraction: Contraction, unrolled: int
+) -> Value:
     extents, factors = contraction.extents, contraction.factors
     kind = product_type(result)
     boolean = kind.kind is Kind.BOOL
@@ -52,14 +55,16 @@ def _sum_of_products(em: Emitter, result: ElementType, contraction: Contraction)
 
     zero: float | int | bool = False if boolean else 0
     work = Fold(extents, element, combine, (elementwise.constant(em.b, kind, zero),), (zero,))
-    return elementwise.convert(em.b, fold(em, work)[0], result)
+    total = fold(em, work, unrolled)[0]
+    return elementwise.convert(em.b, total, result)
 
 
 @elemental("dot_general", "convolution")
 def contraction(em: Emitter, node: Node, _: int, position: Position) -> Value:
     result = node.results[0]
     at = contraction_of(em, node, em.dims(position, result.shape))
-    return _sum_of_products(em, result.type, at)
+    many = node.name == "convolution" and em.b.lanes
+    return _sum_of_products(em, result.type, at, _UNROLLED_IN_LANES if many else UNROLL_WHOLE)
 
 
 def contraction_of(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction:

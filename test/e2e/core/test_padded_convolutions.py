@@ -64,6 +64,14 @@ CASES = {
         "bf01 oi01 bf01", (1, 8, 7, 9), (32, 4, 3, 3), ((1, 1), (1, 1)), groups=2
     ),
     "one feature": Case(NHWC, (1, 8, 19, 24), (3, 3, 24, 1), ((1, 1), (1, 1))),
+    "a filter": Case(NHWC, (2, 11, 70, 1), (3, 5, 1, 1), ((1, 1), (2, 2)), stride=(2, 1)),
+    "a filter of planes, taps apart": Case(
+        "bf01 oi01 bf01", (2, 1, 20, 90), (1, 1, 5, 3), ((2, 2), (3, 2)), spread=(1, 3)
+    ),
+    "a filter of lines": Case("bf0 oi0 bf0", (1, 1, 900), (1, 1, 70), ((40, 29),), (1,), (1,)),
+    "a filter across the batch": Case(
+        "01bf 01io 01bf", (9, 8, 66, 1), (3, 3, 1, 1), ((1, 1), (0, 1))
+    ),
     "three features": Case(NHWC, (2, 8, 19, 5), (5, 5, 5, 3), ((2, 2), (2, 2)), stride=(1, 2)),
     "rows along the batch": Case(NHWC, (20, 3, 3, 4), (3, 3, 4, 16), ((1, 1), (0, 0))),
     "planes": Case("bf01 oi01 bf01", (2, 3, 9, 20), (16, 3, 3, 3), ((1, 1), (1, 1))),
