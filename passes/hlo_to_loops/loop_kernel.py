@@ -344,11 +344,8 @@ class Nest:
             parallel += 1
         if (parallel < len(extents) - 1 and not columns) or block > extents[-1]:
             block = extents[-1]
-        if block < extents[-1] and any(place % block for place in segments[1:-1]):
-            if units >= ENOUGH_UNITS:
-                block = extents[-1]
-            else:
-                segments = ()
+        if units >= ENOUGH_UNITS and any(place % block for place in segments[1:-1]):
+            block = extents[-1]
         segments = segments or (0, extents[-1])
         return Nest(tuple(extents), parallel, block, neighbours, columns, segments, wide)
 
@@ -412,8 +409,10 @@ class Nest:
         if em.at_row is not None:
             em.at_row(base)
         if self.blocks > 1:
-            start = em.index(block * self.block + -low)
-            stop = em.index(block * self.block + (self.block - low))
+            # A vector that begins in a block belongs to it.
+            before = low // step * step
+            start = em.index(block * self.block + -before)
+            stop = em.index(block * self.block + (self.block - before))
             if low:
                 start = b.op(f"arith.maxsi {start}, {b.index(0)} : index")
             end = b.op(f"arith.minsi {stop}, {end} : index")
@@ -441,15 +440,15 @@ class Nest:
         if self.blocks == 1:
             self._rest(em, lanes, body, base, whole, extent)
             return
-        last = b.op(f"arith.cmpi eq, {em.index(block)}, {b.index(self.blocks - 1)} : index")
-        with b.when(last):
+        holder = b.index((low + whole) // self.block)
+        with b.when(b.op(f"arith.cmpi eq, {em.index(block)}, {holder} : index")):
             self._rest(em, lanes, body, base, whole, extent)
 
     def _widely(
         self, em: Emitter, lanes: int, body: Callable[[Affine], None], base: Affine,
         bounds: tuple[str, str], extent: int,
     ) -> str:  # fmt: skip
-        """The innermost loop in vectors of several registers; where it ends."""
+        """The innermost loop, which is not cut, in vectors of several registers; where it ends."""
         b, (start, end), group = em.b, bounds, self.wide * lanes
         if extent < group:
             return start

@@ -10,7 +10,7 @@ KINDS = ["f32", "bf16", "i8", "complex<f32>"]
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "widths", [(64, 128), (1, 200), (100, 1, 163), (4096, 4096, 3), (5000, 77)]
+    "widths", [(64, 128), (1, 200), (100, 1, 163), (4096, 4096, 3), (5000, 77), (7, 9990, 4200)]
 )
 @pytest.mark.parametrize("rows", [1, 3, 70])
 def test_concatenation_of_columns(kind: str, widths: tuple[int, ...], rows: int) -> None:
