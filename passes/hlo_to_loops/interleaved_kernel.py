@@ -21,14 +21,18 @@ from hlo.passes.hlo_to_loops.loop_kernel import (
     argument_buffers,
     emitter_for,
     function_text,
+    has_fold,
 )
+from hlo.passes.hlo_to_loops.wide_vectors import is_dear
 
-WIDEST_INNER = 8  # vectors woven together
+# Vectors woven together, at the most: where rows are folded; where elements are dear or moved; and
+# where little is done, so that rows of more elements are better taken as parts of a vector.
+WIDEST_FOLDED, WIDEST_DEAR, WIDEST_LIGHT = 8, 7, 5
 BLOCK = 1024  # lanes of one work unit
 
 
 def emit_interleaved(region: Region, width: Width) -> Kernel:
-    """The kernel of a region without folds.
+    """The kernel of a region whose folds, if it has any, are those of a few elements.
 
     Raises:
         NotVectorizableError: the innermost dimension is not a short one behind a long one.
@@ -37,10 +41,12 @@ def emit_interleaved(region: Region, width: Width) -> Kernel:
     builder = Builder()
     em = emitter_for(builder, inputs, width)
     size = region.results[0].size
+    if any(root.size != size for root in region.results):
+        raise NotVectorizableError("results of different sizes")
     extents = merge_cuts({cut for root in region.results for cut in em.cuts(root)}, size)
     if (
         len(extents) < 2
-        or not 1 < extents[-1] <= WIDEST_INNER
+        or not 1 < extents[-1] <= _widest_inner(region, size)
         or extents[-2] < width.lanes
         or any(t.type.parts != 1 for t in region.results)
     ):
@@ -82,6 +88,14 @@ def emit_interleaved(region: Region, width: Width) -> Kernel:
         tuple(buffer.memref for buffer in outputs),
         in_place=(),
     )
+
+
+def _widest_inner(region: Region, size: int) -> int:
+    """The longest innermost dimension that is better woven from vectors."""
+    if has_fold(region):
+        return WIDEST_FOLDED
+    moves = any(node.name == "transpose" for node in region.nodes)
+    return WIDEST_DEAR if moves or is_dear(region, size) else WIDEST_LIGHT
 
 
 def _store(em: Emitter, columns: Sequence[Value], buffer: Buffer, at: Affine) -> None:

@@ -9,7 +9,6 @@ from hlo.passes.hlo_to_loops.attention import emit_attention
 from hlo.passes.hlo_to_loops.composite_kernel import emit_composite
 from hlo.passes.hlo_to_loops.contraction_kernel import emit_contraction
 from hlo.passes.hlo_to_loops.cumulative_kernel import emit_cumulative
-from hlo.passes.hlo_to_loops.emitter import NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region, is_composite
 from hlo.passes.hlo_to_loops.interleaved_kernel import emit_interleaved
 from hlo.passes.hlo_to_loops.library_kernels import LIBRARY_EMITTERS
@@ -38,12 +37,9 @@ def emit_kernel(region: Region) -> Kernel:
 
 
 def _loops(region: Region, width: Width) -> Kernel:
-    if not width.tiled:
-        return emit_elements(region, width)
-    try:
-        return emit_tiled(region, width)
-    except NotVectorizableError:
+    if width.woven:
         return emit_interleaved(region, width)
+    return emit_tiled(region, width) if width.tiled else emit_elements(region, width)
 
 
 def _special(region: Region, root: Node) -> Kernel | None:

@@ -96,14 +96,15 @@ def function_text(builder: Builder, inputs: Sequence[Buffer], outputs: Sequence[
 
 @dataclass(frozen=True)
 class Width:
-    """One way to emit a kernel: vector lanes, strided loads as gathers, lanes of scalar folds, and
-    strided loads by tiles.
+    """One way to emit a kernel: vector lanes, strided loads as gathers, lanes of scalar folds,
+    strided loads by tiles, and lanes along the dimension before a short innermost one.
     """
 
     lanes: int = 0
     gathers: bool = False
     row_lanes: int = 0
     tiled: bool = False
+    woven: bool = False
 
 
 Emit = Callable[[Width], Kernel]
@@ -117,12 +118,14 @@ def at_best_width(region: Region, emit: Emit, *, tiles: bool = False) -> Kernel:
     """
     lanes = _whole_register(region)
     widths = [Width(lanes, row_lanes=lanes), Width(0, row_lanes=lanes)]
-    if _folds_are_short(region):
+    if folds_are_short(region):
         widths.insert(1, Width(lanes, gathers=True, row_lanes=lanes))
     if not has_fold(region):
         widths.insert(1, Width(lanes, gathers=True))
         if tiles:
             widths.insert(1, Width(lanes, gathers=True, tiled=True))
+    if tiles and (folds_are_short(region) or not has_fold(region)):
+        widths.insert(0, Width(lanes, gathers=True, woven=True))
     for width in widths:
         try:
             return emit(width)
@@ -140,7 +143,7 @@ def has_fold(region: Region) -> bool:
     return any(n.name in FOLDS for n in region.nodes)
 
 
-def _folds_are_short(region: Region) -> bool:
+def folds_are_short(region: Region) -> bool:
     """Whether all folds are reductions of few elements, better done by a lane than across lanes."""
     folds = [node for node in region.nodes if node.name in FOLDS]
     return bool(folds) and all(

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from hlo.passes.hlo_to_loops.builder import Builder
 
-MOST_SKIPPED = 4  # lanes this far apart are taken out of vectors side by side
+# Lanes this far apart are taken out of vectors side by side, and of a masked one.
+MOST_SKIPPED, MOST_SKIPPED_UNDER_MASK = 8, 4
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def load_strided(b: Builder, source: Lanes, stride: int, mask: str | None) -> st
     """
     if stride == -1:
         return _reversed(b, source, mask)
-    if not 1 < stride <= MOST_SKIPPED:
+    if not 1 < stride <= (MOST_SKIPPED if mask is None else MOST_SKIPPED_UNDER_MASK):
         return None
     if mask is None:
         return _apart(b, source, stride)

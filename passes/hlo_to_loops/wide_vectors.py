@@ -36,10 +36,15 @@ def registers_for(region: Region) -> int:
     return min(wanted, next((count for most, count in _LIVE if live <= most), 1))
 
 
+def is_dear(region: Region, size: int) -> bool:
+    """Whether what is computed for each of `size` elements takes long."""
+    return _work(region, size) >= _LONG
+
+
 def folds_widely(region: Region) -> bool:
     """Whether folds along rows should compute all their accumulators' next elements together."""
     size = max((t.size for node in region.nodes for t in node.operands), default=0)
-    return size >= _LEAST and _work(region, size) >= _LONG and _live(region, size) <= _LIVE[0][0]
+    return size >= _LEAST and is_dear(region, size) and _live(region, size) <= _LIVE[0][0]
 
 
 def _narrowest(region: Region, size: int) -> int:
