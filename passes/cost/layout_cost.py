@@ -65,3 +65,11 @@ def reread_bytes(operand: Tensor) -> int:
     the operand does not stay in the cache from one pass to the other.
     """
     return bytes_of(operand)
+
+
+def idle_bytes(tensor: Tensor) -> int:
+    """What it costs that rows shorter than a vector are walked one element after another.
+
+    Half of a copy, which is what kernels of light ops lose; those of dear ones lose more.
+    """
+    return bytes_of(tensor)

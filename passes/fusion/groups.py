@@ -24,6 +24,7 @@ from hlo.passes.fusion.op_traits import (
     FOLDS,
     KEEP_ORDER,
     MOVEMENT,
+    folds_agree,
     goes_element_by_element,
     is_free_to_repeat,
     is_fusible,
@@ -468,6 +469,8 @@ class BlockFusion:
         """Folds inside a kernel must be computed once: one for each run of the innermost loop."""
         if not self.folds_are_computed_once({*group.nodes, node}, (group.root, *group.more_roots)):
             return FusionDecision.no("the reduction would be computed again for every element")
+        if not self.gpu and not folds_agree({*group.nodes, node}):
+            return FusionDecision.no("one reduction goes along rows, the other across them")
         return FusionDecision.yes("the reduction is computed once for each row of the kernel")
 
     @staticmethod

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hlo.passes.cost.op_cost import TRANSCENDENTAL
 from hlo.passes.hlo_to_host.liveness import VIEW
 from hlo.passes.hlo_to_loops.graph import Node
@@ -47,6 +49,8 @@ IN_PROLOGUES = (ELEMENTWISE - EXPENSIVE) | {"broadcast_in_dim", "reshape", "iota
 # What a convolution moves of its kernel, besides, while it packs it.
 MOVED_IN_PROLOGUES = frozenset({"reverse", "transpose", "slice"})
 
+LONG = 16  # elements that a reduction folds into one, beyond which loops are worth their own lanes
+
 FUSIBLE = ELEMENTWISE | MOVEMENT | FOLDS | CONTRACTIONS | {"dynamic_update_slice"}
 
 
@@ -89,6 +93,22 @@ def spreads_over_rows(node: Node) -> bool:
     kept = [d for d, size in zip(dims, node.operands[0].shape, strict=True) if size != 1]
     wide = [d for d, size in enumerate(shape) if size != 1]
     return bool(kept) and kept[-1] == wide[-1]
+
+
+def folds_agree(nodes: Iterable[Node]) -> bool:
+    """Whether all long reductions of a kernel go along rows, or all across them: neighbouring lanes
+    of the one kind are far apart for the other.
+    """
+    return len({_goes_along_rows(n) for n in nodes if n.name == "reduce" and _is_long(n)}) < 2
+
+
+def _is_long(fold: Node) -> bool:
+    return fold.operands[0].size >= LONG * max(fold.results[0].size, 1)
+
+
+def _goes_along_rows(fold: Node) -> bool:
+    wide = [d for d, size in enumerate(fold.operands[0].shape) if size != 1]
+    return wide[-1] in fold.attributes["dimensions"]
 
 
 def is_reshape_of(node: Node, other: Node) -> bool:

@@ -14,7 +14,7 @@ from hlo.passes.cost.caches import runs_stay_in_cache
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.group import Group
 from hlo.passes.fusion.groups import BlockFusion
-from hlo.passes.fusion.op_traits import ELEMENTWISE, FREE_TO_REPEAT
+from hlo.passes.fusion.op_traits import ELEMENTWISE, FREE_TO_REPEAT, folds_agree
 from hlo.passes.fusion.row_results import rows_agree, shared_bytes
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, captured
 from hlo.passes.hlo_to_loops.index_maps import ROOT
@@ -136,7 +136,7 @@ class _Merger:
             return False
         if not self.fusion.folds_are_computed_once(nodes, (*_roots(first), *_roots(second))):
             return False
-        if self._are_far_apart(first, second):
+        if self._are_far_apart(first, second) or not folds_agree(nodes):
             return False
         pairs = ((first, second), (second, first))
         waiting = max(_waiting_bytes(self.fusion, a, b) for a, b in pairs)

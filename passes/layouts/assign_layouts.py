@@ -25,7 +25,7 @@ from hlo.passes.rewrite.walk import (
 )
 
 # Without one of these a block has nothing that another order could save.
-_MOVERS = frozenset({"hlo.transpose", "hlo.convolution", "hlo.reduce"})
+_MOVERS = frozenset({"hlo.transpose", "hlo.convolution", "hlo.reduce", "hlo.concatenate"})
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,10 @@ class AssignLayouts(Pass):
 
     Arguments and results of functions stay row-major. An order spreads from
     where it saves something (a transpose, a convolution, a fold along a dimension that is not
-    minor) through elementwise ops, reductions, broadcasts, pads, slices, reshapes that leave it
-    whole, dots and convolutions, what loops carry and branches return, and is kept if the bytes
-    that copies and transposes move get fewer, an iteration's as often as there are iterations.
+    minor, folds and concatenations along a short one that is) through elementwise ops, reductions,
+    broadcasts, pads, slices, reshapes that leave it whole, dots and convolutions, what loops carry
+    and branches return, and is kept if the bytes that copies and transposes move get fewer, an
+    iteration's as often as there are iterations.
     Each such attempt is a decision with a reason: `hlo-opt --explain-fusion` shows them.
 
     Requires: the core op set, static shapes.
@@ -77,7 +78,7 @@ class AssignLayouts(Pass):
         hidden, spread = set[Node](), set[Node]()
         for block in blocks_in(region):
             _add_attention_ops(block, self.gpu, hidden, spread)
-        layouts = FunctionLayouts(Flow(region), hidden, spread)
+        layouts = FunctionLayouts(Flow(region), hidden, spread, vectors=not self.gpu)
         layouts.run()
         return layouts
 

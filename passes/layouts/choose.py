@@ -1,9 +1,10 @@
 """Chooses an order of dimensions for every value of a function, such that less is moved.
 
 All values start row-major. Where that has a cost (a transpose, a convolution whose result must be
-turned, a fold along a dimension that is not minor), another order of one value is tried: it is
-carried as far as ops allow, forwards and backwards; each op met then settles for what costs it and
-its neighbours least; and the whole is kept if it costs less than before. Ties keep what was.
+turned, a fold along a dimension that is not minor, or along a short one that is), another order of
+one value is tried: it is carried as far as ops allow, forwards and backwards; each op met then
+settles for what costs it and its neighbours least; and the whole is kept if it costs less than
+before. Ties keep what was.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from hlo.passes.layouts.op_orders import (
     walked,
 )
 from hlo.passes.layouts.orders import Order, normal, row_major
+from hlo.passes.layouts.short_rows import has_short_rows, short_bytes, wish
 
 # Visits of an op, for each op of the function, that trying orders may take altogether.
 MOST_VISITS = 8
@@ -69,12 +71,18 @@ class FunctionLayouts:
     """
 
     def __init__(
-        self, flow: Flow, hidden: Collection[Node] = (), spread: Collection[Node] = ()
+        self,
+        flow: Flow,
+        hidden: Collection[Node] = (),
+        spread: Collection[Node] = (),
+        *,
+        vectors: bool = True,
     ) -> None:
         """Args:
         flow: the function.
         hidden: ops whose results no kernel stores, in whatever order: they stay row-major.
         spread: dots whose kernels store each row of their result anywhere.
+        vectors: whether kernels compute neighbouring elements in the lanes of vectors.
         """
         self.orders = Orders(spread)
         self.decisions: list[LayoutDecision] = []
@@ -87,6 +95,7 @@ class FunctionLayouts:
                 self._readers.setdefault(operand, []).append((node, i))
         self._hidden = frozenset(hidden)
         self._rereads = {node for node in self._nodes if self._is_reread(node)} - self._hidden
+        self._short = {n for n in self._nodes if vectors and has_short_rows(n)} - self._hidden
         self._visits = MOST_VISITS * len(self._nodes)
         self._before: dict[Tensor, Order] = {}  # orders as they were before the current attempt
         # What ops need of their operands and cost beyond copies, until orders around them change.
@@ -95,8 +104,10 @@ class FunctionLayouts:
         self._refused: set[tuple[Tensor, Order]] = set()
 
     def run(self) -> None:
-        """Tries the orders that ops ask for, in program order."""
-        for node in self._nodes:
+        """Tries the orders that ops ask for, in program order; at last those that have short rows
+        because of others behind them.
+        """
+        for node in (*self._nodes, *(n for n in self._nodes if n in self._short)):
             for tensor, order in self._wishes(node):
                 if self._visits <= 0:
                     return
@@ -141,6 +152,8 @@ class FunctionLayouts:
             reduced, operand = node.attributes["dimensions"], node.operands[0]
             order = sorted(self.orders[operand], key=lambda d: d in reduced)
             yield operand, normal(operand.shape, order)
+        elif node in self._short and short_bytes(node, self.orders):
+            yield wish(node, self.orders)
 
     def _is_reread(self, node: Node) -> bool:
         """Whether the result of a fold along one dimension meets as many elements again."""
@@ -303,6 +316,8 @@ class FunctionLayouts:
             found = family_of(node).extra_bytes(node, self.orders)
             if node in self._rereads and not self._is_along_rows(node):
                 found += reread_bytes(node.operands[0])
+            if node in self._short:
+                found += short_bytes(node, self.orders)
             found *= self._runs[node.results[0]] if node.results else 1
             self._extras[node] = found
         return found

@@ -64,7 +64,7 @@ class Alike(Family):
         return may_fold(node, order, [d for d, size in enumerate(window) if size != 1])
 
     def needs(self, node: Node, orders: Orders) -> list[Order | None]:
-        order = orders[node.results[0]]
+        order = order_of_alike(node, orders)
         return [
             normal(operand.shape, order) if operand.rank == len(order) else None
             for operand in node.operands
@@ -75,6 +75,18 @@ class Alike(Family):
         if node.operands[operand].rank != result.rank:
             return None
         return normal(result.shape, order)
+
+
+def order_of_alike(node: Node, orders: Orders) -> Order:
+    """The order in which an op of `Alike` walks its operands and its result.
+
+    A slice goes by its operand's own order where that arranges its result as wanted: a column of a
+    matrix lies the same whichever dimension is minor.
+    """
+    result, own = node.results[0], orders[node.operands[0]]
+    if node.name in ("slice", "dynamic_slice") and normal(result.shape, own) == orders[result]:
+        return own
+    return orders[result]
 
 
 class Transpose(Family):

@@ -28,6 +28,7 @@ from hlo.passes.layouts.op_orders import (
     FREE_TO_ARRANGE,
     Orders,
     family_of,
+    order_of_alike,
     swaps_operands,
     walked,
 )
@@ -146,7 +147,7 @@ class PhysicalOps:
             self._arrange(node, i, row_major(operand.rank))
 
     def _alike(self, node: Node) -> None:
-        order, op = self._orders[node.results[0]], node.source
+        order, op = order_of_alike(node, self._orders), node.source
         for i, operand in enumerate(node.operands):
             if operand.rank == len(order):
                 self._arrange(node, i, order)

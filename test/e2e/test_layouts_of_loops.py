@@ -132,3 +132,34 @@ def test_barriers_keep_orders() -> None:
         return convolved(lax.optimization_barrier((convolved(x, w), w))[0], w)
 
     assert len(check(kept, IMAGES, KERNEL)) <= 3
+
+
+def many_systems(states: Any) -> Any:
+    """The states of many systems, a row each, that are put together anew in each step."""
+
+    def step(s: Any, _: Any) -> Any:
+        x, y, z = s[:, 0], s[:, 1], s[:, 2]
+        s = s + 0.01 * jnp.stack([10 * (y - x), x * (28 - z) - y, x * y - 2.5 * z], 1)
+        return s, s.sum(1)
+
+    return lax.scan(step, states, None, length=5)
+
+
+def pulled_points(points: Any) -> Any:
+    """All pairs of points: sums over both of them, and over their coordinates."""
+
+    def energy(r: Any) -> Any:
+        d = r[:, None] - r[None]
+        return jnp.sqrt((d * d).sum(-1) + 0.1).sum()
+
+    return lax.fori_loop(0, 3, lambda _, r: r - 0.01 * jax.grad(energy)(r), points)
+
+
+@pytest.mark.parametrize(
+    ("function", "argument"),
+    [(many_systems, IMAGES.reshape(-1)[:120]), (pulled_points, IMAGES.reshape(-1)[:96])],
+)
+def test_short_rows_are_turned_once(function: Any, argument: Any) -> None:
+    moved = check(function, argument.reshape(-1, 3))
+    assert len(moved) == 2, moved
+    assert all(calls == 1 for _, calls in moved), moved

@@ -183,3 +183,57 @@ func.func @sorted_lines(%x: tensor<16x32xf32>) -> tensor<16x32xf32> {
   %2 = hlo.transpose %1, dims = [1, 0] : (tensor<32x16xf32>) -> tensor<16x32xf32>
   return %2 : tensor<16x32xf32>
 }
+
+// The states of 64 systems, side by side: a concatenation along a minor dimension of 2 would keep the
+// lanes of vectors idle. 64 * 2 * 4 * 50 = 25600 bytes of it in all, the copies at both ends move
+// 2 * 2 * 512 = 2048. A column is the same memory in either order.
+// CHECK-LABEL: func.func @systems
+// CHECK: hlo.copy %arg0 : (tensor<64x2xf32>) -> tensor<64x2xf32, #hlo.layout<[0, 1]>>
+// CHECK: hlo.slice {{.*}} : (tensor<64x2xf32, #hlo.layout<[0, 1]>>) -> tensor<64x1xf32>
+// CHECK-NOT: hlo.copy
+// CHECK: hlo.concatenate {{.*}} -> tensor<64x2xf32, #hlo.layout<[0, 1]>>
+// CHECK: hlo.copy %{{.*}} : (tensor<64x2xf32, #hlo.layout<[0, 1]>>) -> tensor<64x2xf32>
+func.func @systems(%x: tensor<64x2xf32>) -> tensor<64x2xf32> {
+  %zero = hlo.constant dense<0> : tensor<i32>
+  %one = hlo.constant dense<1> : tensor<i32>
+  %n = hlo.constant dense<50> : tensor<i32>
+  %0:2 = hlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<64x2xf32> attributes {hlo.trip_count = 50 : i64}
+  cond {
+    %p = hlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    hlo.return %p : tensor<i1>
+  } do {
+    %u = hlo.slice %a [0:64, 0:1] : (tensor<64x2xf32>) -> tensor<64x1xf32>
+    %v = hlo.slice %a [0:64, 1:2] : (tensor<64x2xf32>) -> tensor<64x1xf32>
+    %s = hlo.sine %u : tensor<64x1xf32>
+    %w = hlo.add %v, %s : tensor<64x1xf32>
+    %c = hlo.concatenate %w, %u, dim = 1 : (tensor<64x1xf32>, tensor<64x1xf32>) -> tensor<64x2xf32>
+    %j = hlo.add %i, %one : tensor<i32>
+    hlo.return %j, %c : tensor<i32>, tensor<64x2xf32>
+  }
+  return %0#1 : tensor<64x2xf32>
+}
+
+// Distances of all pairs of points: their three coordinates are folded plane by plane.
+// CHECK-LABEL: func.func @distances
+// CHECK: hlo.subtract {{.*}} : tensor<32x32x3xf32, #hlo.layout<[1, 0, 2]>>
+// CHECK: hlo.reduce{{.*}} across dimensions = [2]
+// CHECK-NOT: hlo.copy
+func.func @distances(%x: tensor<32x3xf32>) -> tensor<32x32xf32> {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.broadcast_in_dim %x, dims = [0, 2] : (tensor<32x3xf32>) -> tensor<32x32x3xf32>
+  %1 = hlo.broadcast_in_dim %x, dims = [1, 2] : (tensor<32x3xf32>) -> tensor<32x32x3xf32>
+  %2 = hlo.subtract %0, %1 : tensor<32x32x3xf32>
+  %3 = hlo.multiply %2, %2 : tensor<32x32x3xf32>
+  %4 = hlo.reduce(%3 init: %zero) applies hlo.add across dimensions = [2] : (tensor<32x32x3xf32>, tensor<f32>) -> tensor<32x32xf32>
+  return %4 : tensor<32x32xf32>
+}
+
+// An argument that is only folded is read once as it is: to turn it would move twice as much.
+// CHECK-LABEL: func.func @lengths
+// CHECK-NOT: #hlo.layout
+func.func @lengths(%x: tensor<1000x3xf32>) -> tensor<1000xf32> {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.multiply %x, %x : tensor<1000x3xf32>
+  %1 = hlo.reduce(%0 init: %zero) applies hlo.add across dimensions = [1] : (tensor<1000x3xf32>, tensor<f32>) -> tensor<1000xf32>
+  return %1 : tensor<1000xf32>
+}
