@@ -32,6 +32,28 @@ most of a thread, spills are bytes, both as ptxas reports them.
 | program | launches | CPU | XLA:CPU | arena | CPU | XLA:CPU | code | registers | spills |
 |---|---|---|---|---|---|---|---|---|---|
 """
+_REASONS = """
+## Where a GPU has more
+Launches or arenas above the CPU's by more than a tenth, and why:
+
+- **Second steps of reductions** (seed_demo, mlp_train, resnet18_train, gpt2_decode): partial
+  results and what is made of them are one launch on the CPU, whose last thread waits for the
+  others. Blocks of a GPU do not wait for one another, so the second step is a launch.
+- **Chained reductions** (resnet18_train): a mean and then a variance of the same elements are one
+  kernel on the CPU while a run of rows stays in its cache. All results of a GPU's kernel have one
+  element count, and no reduction in it needs another's.
+- **Attention** (attention, gpt2_prefill, gpt2_decode, nnx_gpt_decode): a launch ahead of a causal
+  one finds out whether all values are finite; keys of one query are divided among blocks, whose
+  parts a second launch adds up.
+- **Sorts** (sort_topk): 65536 elements are 32 tiles, sorted by a block each, and five merges.
+- **Fourier transforms** (fftconv2d): each pass is a launch, from one buffer to another, where the
+  CPU calls a library that works in place: three buffers for its one.
+- **Stored operands** (the arenas of mlp_train and resnet18_train): the CPU computes activations and
+  normalisations while it packs an operand of the next product. A GPU's products read operands as
+  they lie, so what is ahead of an activation and the activation are both stored.
+- **mjx_step**'s arena: at its peak two values of 89 KiB and two of 46 KiB are live; which of them
+  the CPU's kernels take in has not been looked into.
+"""
 
 
 @dataclass(frozen=True)
@@ -103,7 +125,7 @@ def main() -> int:
         rows.append(row_of(name, path, kernels[name].kernels, temporary))
         print(rows[-1], flush=True)
     if not args.names:
-        PAGE.write_text(_HEADING + "\n".join(rows) + "\n" + warpgroup_figures.section())
+        PAGE.write_text(_HEADING + "\n".join(rows) + "\n" + _REASONS + warpgroup_figures.section())
     return 0
 
 
