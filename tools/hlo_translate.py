@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from hlo import __version__
+from hlo import __version__, ir
 from hlo.driver.command_line import run_tool
 from hlo.driver.translate import TARGETS, TranslateOptions, run_translate
 
@@ -16,8 +16,10 @@ examples:
   hlo-translate --to=stablehlo fused.mlir
   hlo-translate --to=portable-artifact --stablehlo-version=1.8.0 model.mlir -o model.bc
   hlo-translate --to=stablehlo-generic --locations - < model.mlir
+  hlo-translate model_from_pytorch.pt2 -o model.mlir
 
-The input is recognised: hlo or StableHLO, text, MLIR bytecode or a portable artifact. Exit status:
+The input is recognised: hlo or StableHLO, text, MLIR bytecode or a portable artifact. A file named
+.pt2 is an archive of torch.export.save; its parameters become the first arguments. Exit status:
 0 success, 1 the program cannot be read or written so, 2 bad usage."""
 
 
@@ -30,8 +32,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         target=args.to,
         version=args.stablehlo_version,
         locations=args.locations,
+        read=_read_archive if args.input.endswith(".pt2") else None,
     )
     return run_tool("hlo-translate", lambda: run_translate(options))
+
+
+def _read_archive(data: bytes) -> ir.Module:
+    from hlo.pytorch import from_torch
+
+    return from_torch(data).module
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 from hlo import ir
 from hlo.diagnostics import CompileError
@@ -23,13 +24,15 @@ TARGETS = (
 
 @dataclasses.dataclass(frozen=True)
 class TranslateOptions:
-    """The choices of one run of `hlo-translate`. `target` is one of `TARGETS`."""
+    """The choices of one run of `hlo-translate`. `target` is one of `TARGETS`; `read` makes the
+    program of the input's bytes where that is not for `load_program`."""
 
     input: str = "-"
     output: str = "-"
     target: str = "hlo"
     version: str | None = None
     locations: bool = False
+    read: Callable[[bytes], ir.Module] | None = None
 
 
 def run_translate(options: TranslateOptions) -> int:
@@ -41,7 +44,8 @@ def run_translate(options: TranslateOptions) -> int:
     if options.version is not None and options.target != "portable-artifact":
         raise CompileError("--stablehlo-version is for --to=portable-artifact")
     source_name = "-" if options.input == "-" else options.input
-    module = load_program(read_input(options.input), source_name=source_name)
+    data = read_input(options.input)
+    module = options.read(data) if options.read else load_program(data, source_name=source_name)
     write_output(options.output, _translated(module, options))
     return 0
 

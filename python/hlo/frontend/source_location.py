@@ -56,21 +56,24 @@ def _position(frame: FrameType) -> SourceLine:
     return entry[1]
 
 
+class _Scopes(threading.local):
+    path: str = ""
+    line: SourceLine | None = None
+
+
+_scopes = _Scopes()
+
+
 def user_line() -> SourceLine:
-    """The innermost line on the call stack that is not `hlo`'s own."""
+    """The innermost line on the call stack that is not `hlo`'s own; or what `at_line` set."""
+    if _scopes.line is not None:
+        return _scopes.line
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         if _outside_package(frame.f_code.co_filename):
             return _position(frame)
         frame = frame.f_back
     return _UNKNOWN
-
-
-class _Scopes(threading.local):
-    path: str = ""
-
-
-_scopes = _Scopes()
 
 
 def scope_path() -> str:
@@ -87,3 +90,15 @@ def named_scope(name: str) -> Generator[None]:
         yield
     finally:
         _scopes.path = outer
+
+
+@contextmanager
+def at_line(line: SourceLine | None) -> Generator[None]:
+    """Operations traced inside carry this line: for importers, whose programs have lines of their
+    own. None leaves it as it is."""
+    outer = _scopes.line
+    _scopes.line = line or outer
+    try:
+        yield
+    finally:
+        _scopes.line = outer

@@ -1,0 +1,37 @@
+"""The operators: for each overload of ATen a function on traced arrays, by the schema's names."""
+
+from hlo.pytorch.ops import (
+    creation,
+    gradients,
+    indexing,
+    linalg,
+    normalization,
+    pointwise,
+    pooling,
+    products,
+    random,
+    reductions,
+    resampling,
+    sorting,
+    spectral,
+    views,
+)
+from hlo.pytorch.ops.registry import OPERATORS
+
+__all__ = [
+    "OPERATORS",
+    "creation",
+    "gradients",
+    "indexing",
+    "linalg",
+    "normalization",
+    "pointwise",
+    "pooling",
+    "products",
+    "random",
+    "reductions",
+    "resampling",
+    "sorting",
+    "spectral",
+    "views",
+]

@@ -1,0 +1,193 @@
+"""Interpolation of images and signals to another size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hlo import numpy as hnp
+from hlo.frontend.operands import convert
+from hlo.frontend.tracer import Tracer
+from hlo.pytorch.ops.pointwise import widened
+from hlo.pytorch.ops.registry import aten
+from hlo.pytorch.types import tensor
+
+Floats = Sequence[float] | None
+Array = np.ndarray[Any, Any]
+
+
+def _sizes(self: Tracer, output_size: Sequence[int] | None, scales: Floats) -> list[int]:
+    if output_size is not None:
+        return list(output_size)
+    extents = self.shape[2:]
+    assert scales is not None
+    return [int(e * s) for e, s in zip(extents, scales, strict=True)]
+
+
+def _given(scales: Floats, rank: int, scale: Sequence[float | None]) -> list[float | None]:
+    if scales is not None:
+        return list(scales)
+    return list(scale)[:rank] if any(scale) else [None] * rank
+
+
+def _nearest(self: Tracer, sizes: Sequence[int], scales: Any, half: float) -> Tracer:
+    for i, size in enumerate(sizes):
+        extent = self.shape[2 + i]
+        if size == extent and not half:
+            continue
+        step = np.float32(1 / scales[i]) if scales[i] else np.float32(extent / size)
+        places = np.floor((np.arange(size, dtype=np.float32) + np.float32(half)) * step)
+        where = np.minimum(places.astype(np.int64), extent - 1)
+        self = hnp.take(self, where, axis=2 + i)
+    return self
+
+
+@aten("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
+@aten("upsample_nearest1d.vec", "upsample_nearest2d.vec", "upsample_nearest3d.vec")
+def upsample_nearest(
+    self: Tracer | None = None,
+    output_size: Sequence[int] | None = None,
+    scales: Any = None,
+    input: Tracer | None = None,
+    scale_factors: Floats = None,
+    scales_d: float | None = None,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> Tracer:
+    """The element at floor(i / scale)."""
+    x = self if self is not None else input
+    assert x is not None
+    return _by_nearest(x, output_size, scale_factors, (scales, scales_d, scales_h, scales_w), 0.0)
+
+
+@aten("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d")
+@aten("_upsample_nearest_exact1d.vec", "_upsample_nearest_exact2d.vec")
+def upsample_nearest_exact(
+    self: Tracer | None = None,
+    output_size: Sequence[int] | None = None,
+    scales: Any = None,
+    input: Tracer | None = None,
+    scale_factors: Floats = None,
+    scales_d: float | None = None,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> Tracer:
+    """The element at floor((i + 1/2) / scale)."""
+    x = self if self is not None else input
+    assert x is not None
+    return _by_nearest(x, output_size, scale_factors, (scales, scales_d, scales_h, scales_w), 0.5)
+
+
+def _by_nearest(
+    x: Tracer, output_size: Any, factors: Floats, named: tuple[Any, ...], half: float
+) -> Tracer:
+    rank = x.ndim - 2
+    sizes = _sizes(x, output_size, factors)
+    listed = [named[0]] if rank == 1 else list(named[4 - rank :])
+    return _nearest(x, sizes, _given(factors, rank, listed), half)
+
+
+def _positions(
+    extent: int, size: int, align_corners: bool, scale: float | None, *, cubic: bool = False
+) -> Array:
+    """Where in the input each result lies, in elements."""
+    if align_corners:
+        return np.arange(size) * ((extent - 1) / (size - 1) if size > 1 else 0.0)
+    step = 1 / scale if scale else extent / size
+    places = (np.arange(size) + 0.5) * step - 0.5
+    return places if cubic else np.maximum(places, 0.0)
+
+
+def _weighted(x: Tracer, axis: int, taps: Sequence[tuple[Array, Array]]) -> Tracer:
+    """The sum of elements along an axis, each by its weight."""
+    line = [1] * x.ndim
+    line[axis] = -1
+    total: Tracer | None = None
+    for where, weight in taps:
+        part = hnp.multiply(
+            hnp.take(x, np.clip(where, 0, x.shape[axis] - 1), axis=axis),
+            tensor(weight.reshape(line), x.dtype),
+        )
+        total = part if total is None else hnp.add(total, part)
+    assert total is not None
+    return total
+
+
+def _linear_taps(places: Array) -> list[tuple[Array, Array]]:
+    low = np.floor(places).astype(np.int64)
+    part = places - low
+    return [(low, 1 - part), (low + 1, part)]
+
+
+def _cubic_taps(places: Array) -> list[tuple[Array, Array]]:
+    """Keys' cubic convolution with a = -0.75, as PyTorch has it."""
+    a = -0.75
+    low = np.floor(places).astype(np.int64)
+    t = places - low
+
+    def near(x: Array) -> Array:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: Array) -> Array:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [(low - 1, far(t + 1)), (low, near(t)), (low + 1, near(1 - t)), (low + 2, far(2 - t))]
+
+
+def _interpolated(
+    x: Tracer,
+    sizes: Sequence[int],
+    align_corners: bool,
+    scales: Sequence[float | None],
+    *,
+    cubic: bool = False,
+) -> Tracer:
+    found = widened(x)
+    for i, size in enumerate(sizes):
+        extent = x.shape[2 + i]
+        places = _positions(extent, size, align_corners, scales[i], cubic=cubic)
+        taps = _cubic_taps(places) if cubic else _linear_taps(places)
+        found = _weighted(found, 2 + i, taps)
+    return convert(found, x.dtype)
+
+
+@aten("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
+@aten("upsample_linear1d.vec", "upsample_bilinear2d.vec", "upsample_trilinear3d.vec")
+def upsample_linear(
+    self: Tracer | None = None,
+    output_size: Sequence[int] | None = None,
+    align_corners: bool = False,
+    scales: Any = None,
+    input: Tracer | None = None,
+    scale_factors: Floats = None,
+    scales_d: float | None = None,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> Tracer:
+    """Linear interpolation along each dimension."""
+    x = self if self is not None else input
+    assert x is not None
+    rank = x.ndim - 2
+    listed = [scales] if rank == 1 else [scales_d, scales_h, scales_w][3 - rank :]
+    sizes = _sizes(x, output_size, scale_factors)
+    return _interpolated(x, sizes, align_corners, _given(scale_factors, rank, listed))
+
+
+@aten("upsample_bicubic2d", "upsample_bicubic2d.vec")
+def upsample_bicubic(
+    self: Tracer | None = None,
+    output_size: Sequence[int] | None = None,
+    align_corners: bool = False,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+    input: Tracer | None = None,
+    scale_factors: Floats = None,
+) -> Tracer:
+    """Cubic interpolation along each dimension."""
+    x = self if self is not None else input
+    assert x is not None
+    sizes = _sizes(x, output_size, scale_factors)
+    scales = _given(scale_factors, 2, [scales_h, scales_w])
+    return _interpolated(x, sizes, align_corners, scales, cubic=True)

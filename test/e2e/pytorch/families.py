@@ -1,0 +1,620 @@
+"""What the archives in `data/` hold: one function of tensors for each family of operators.
+
+`make_archives.py` exports them with PyTorch; the tests read what it wrote, without PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, nan
+from typing import Any
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+
+aten = torch.ops.aten
+Tensors = tuple[torch.Tensor, ...]
+
+
+def special() -> torch.Tensor:
+    """Numbers at which functions are worth asking."""
+    return torch.tensor([-inf, -2.5, -1.0, -0.5, -0.0, 0.0, 1e-40, 0.5, 1.0, 1.5, 3.0, inf, nan])
+
+
+def unary(x: torch.Tensor, unit: torch.Tensor, whole: torch.Tensor) -> list[torch.Tensor]:
+    """Elementary functions of all numbers, of those in (0, 1) and of integers."""
+    everywhere = (
+        "abs asinh atan ceil cos erf erfc exp exp2 expm1 floor frac isfinite isinf isnan isneginf "
+        "isposinf logical_not neg positive reciprocal round sgn sigmoid sign signbit sin sinh sqrt "
+        "square tan tanh trunc rsqrt cosh deg2rad rad2deg nan_to_num fix"
+    )
+    inside = (
+        "acos asin atanh log log10 log1p log2 logit lgamma digamma erfinv special_erfcx sinc "
+        "special_expit special_gammaln special_erf special_erfc special_expm1 special_log1p "
+        "special_exp2 special_digamma special_erfinv special_sinc special_logit special_i1e"
+    )
+    found = [getattr(aten, name)(x) for name in everywhere.split()]
+    found += [getattr(aten, name)(unit) for name in inside.split()]
+    found += [aten.acosh(unit + 1), aten.round(unit * 1000, decimals=-1), unit.round(decimals=2)]
+    integers = "abs bitwise_not ceil exp floor logical_not neg sign sqrt square sigmoid"
+    found += [getattr(aten, name)(whole) for name in integers.split()]
+    return found
+
+
+def activations(x: torch.Tensor, weight: torch.Tensor) -> list[torch.Tensor]:
+    """Activation functions."""
+    return [
+        F.relu(x),
+        F.relu6(x),
+        aten.relu6(x),
+        F.gelu(x),
+        F.gelu(x, approximate="tanh"),
+        F.silu(x),
+        F.mish(x),
+        F.elu(x, 0.7),
+        F.selu(x),
+        F.celu(x, 1.3),
+        F.softplus(x, 2, 5),
+        F.hardtanh(x, -0.5, 0.7),
+        F.hardswish(x),
+        F.hardsigmoid(x),
+        F.leaky_relu(x, 0.2),
+        F.prelu(x, weight),
+        F.logsigmoid(x),
+        F.softsign(x),
+        F.tanhshrink(x),
+        F.hardshrink(x),
+        F.softshrink(x),
+        F.threshold(x, 0.1, 20.0),
+        F.glu(x, 1),
+        F.softmax(x, 1),
+        F.log_softmax(x, -1),
+        aten._softmax(x, 0, False),
+        aten._log_softmax(x, 0, False),
+        aten._safe_softmax(torch.where(x > 5, x, -inf), 1),
+        F.gelu(x.bfloat16()),
+        F.silu(x.half()),
+    ]
+
+
+def binary(
+    x: torch.Tensor, y: torch.Tensor, i: torch.Tensor, j: torch.Tensor
+) -> list[torch.Tensor]:
+    """Arithmetic, comparisons and bits, with promotion."""
+    found = [x + y, x - y, x * y, x / y, x // y, x % y, x**y, x**2, x**3, x**0.5, 2**y]
+    found += [torch.add(x, y, alpha=2), torch.sub(x, y, alpha=3), torch.rsub(x, y, alpha=2)]
+    found += [
+        torch.rsub(x, 1.5),
+        x + 1,
+        1 - x,
+        x * True,
+        x / 3,
+        i + 1.5,
+        i * x,
+        i / j,
+        i // j,
+        i % j,
+    ]
+    found += [torch.div(x, y, rounding_mode="trunc"), torch.div(x, y, rounding_mode="floor")]
+    found += [torch.div(i, j, rounding_mode="trunc"), torch.div(i, 3, rounding_mode="floor")]
+    found += [torch.fmod(x, y), torch.fmod(i, j), torch.fmod(x, 1.5), torch.remainder(x, -1.5)]
+    found += [torch.remainder(7, i), aten.true_divide(i, j), torch.float_power(x.abs(), y)]
+    for name in ("maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "copysign", "nextafter"):
+        found.append(getattr(torch, name)(x, y))
+    found += [torch.max(x, y), torch.min(x, y), torch.copysign(x, -1.0), torch.logaddexp(x, y)]
+    found += [torch.logaddexp2(x, y), torch.xlogy(x, y.abs()), torch.xlogy(x, 2.0)]
+    found += [torch.special.xlog1py(x, y.abs()), torch.heaviside(x, y), torch.ldexp(x, j)]
+    found += [torch.special.xlogy(x, y.abs()), torch.isclose(x, x + 1e-9)]
+    for op in (torch.eq, torch.ne, torch.lt, torch.le, torch.gt, torch.ge):
+        found += [op(x, y), op(i, 2), op(i, x)]
+    found += [i & j, i | j, i ^ j, i << j, i >> j, i & 3, i | 4, i ^ 5, i << 2, i >> 1]
+    found += [
+        aten.bitwise_and(i, j),
+        aten.bitwise_or(i, j),
+        aten.bitwise_xor(i, j),
+        aten.bitwise_and(i, 3),
+        aten.bitwise_or(i, 3),
+        aten.bitwise_xor(i, 3),
+    ]
+    found += [aten.bitwise_left_shift(i, j), aten.bitwise_right_shift(i, j)]
+    found += [aten.bitwise_left_shift(i, 2), aten.bitwise_right_shift(i, 2)]
+    found += [torch.logical_and(x, i), torch.logical_or(x, i), torch.logical_xor(x, i)]
+    found += [
+        x.half() + y,
+        x.half() * 3,
+        x.bfloat16() + y.half(),
+        i.to(torch.int8) + j.to(torch.uint8),
+    ]
+    found += [torch.where(x > y, x, y), torch.where(x > 0, 1.0, y), torch.where(x > 0, x, 2)]
+    found += [torch.where(x > 0, 1, 2), x.clamp(-0.5, 0.5), x.clamp(min=y), i.clamp(1, 2.5)]
+    found += [x.clamp_min(0.1), x.clamp_max(0.1), torch.clamp_min(x, y), torch.clamp_max(x, y)]
+    found += [torch.clip(x, -1, 1), torch.clip(x, y, y + 1), x.masked_fill(x > y, 7.0)]
+    found += [x.masked_fill(x > y, torch.tensor(3.0)), torch.addcmul(x, y, y, value=0.5)]
+    found += [torch.addcdiv(x, y, y + 3, value=2), torch.lerp(x, y, 0.3), torch.lerp(x, y, y)]
+    found += [x.to(torch.float64), x.to(torch.int32), x.type_as(i), x.to(i), x.view(torch.int32)]
+    z = torch.complex(x, y)
+    found += [torch.view_as_real(z * z), z.abs(), z.angle(), z.real, z.imag, torch.conj(z).imag]
+    found += [aten.conj_physical(z).imag, aten.resolve_conj(z).imag, aten.resolve_neg(x)]
+    found += [torch.view_as_real(torch.polar(x.abs(), y)), torch.view_as_complex(z_pair(x, y)).real]
+    return found
+
+
+def z_pair(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """(real, imaginary) as a last dimension."""
+    return torch.stack([x, y], -1)
+
+
+def reductions(x: torch.Tensor, i: torch.Tensor, half: torch.Tensor) -> list[torch.Tensor]:
+    """Sums, extrema, moments, norms and running totals."""
+    found = [x.sum(), x.sum(1), x.sum((0, 2), keepdim=True), i.sum(), i.sum(0), half.sum(-1)]
+    found += [x.mean(), x.mean((1, 2)), half.mean(0), x.prod(), x.prod(1), i.prod(2)]
+    found += [x.amax(1), x.amin((0, 1)), x.max(), x.min(), *x.max(1), *x.min(2, keepdim=True)]
+    found += [*torch.aminmax(x, dim=1), x.argmax(), x.argmax(1), x.argmin(0, keepdim=True)]
+    found += [x.argmin(), (x > 1).any(), (x > 1).any(1), (x > -1).all(), (x > -1).all(2)]
+    found += [aten.any(x > 1, [0, 1]), aten.all(x > -3, [0, 1]), torch.count_nonzero(i)]
+    found += [torch.count_nonzero(i, 1), x.var(), x.var(1), x.var((0, 1), correction=0), x.std()]
+    found += [x.std(2, unbiased=False), x.std(0, correction=2), *torch.var_mean(x, 1)]
+    found += [*torch.var_mean(x, (0, 2), correction=0), *torch.var_mean(x), x.norm(), x.norm(1, 0)]
+    found += [aten.linalg_vector_norm(x, 3, [1]), aten.linalg_vector_norm(x, inf, [2], True)]
+    found += [aten.linalg_vector_norm(x, -inf), aten.linalg_vector_norm(x, 0), x.norm(2, (0, 1))]
+    found += [torch.logsumexp(x, 1), torch.logsumexp(x, (0, 2), keepdim=True), torch.dist(x, x + 1)]
+    found += [x.cumsum(1), i.cumsum(0), half.cumsum(0), x.cumprod(2), torch.logcumsumexp(x, 1)]
+    found += [*torch.cummax(x, 1), *torch.cummin(x, 2), x.sum(1, dtype=torch.float64)]
+    found += [torch.softmax(half, 0), torch.softmax(i.float(), 1, dtype=torch.float64)]
+    return found
+
+
+def views(x: torch.Tensor, y: torch.Tensor, v: torch.Tensor) -> list[torch.Tensor]:
+    """Shapes, slices, joins and pads; x is (2, 3, 4), y is (2, 3, 4), v is (6,)."""
+    found = [
+        x.reshape(6, 4),
+        x.view(-1),
+        x.flatten(1),
+        x.view_as(y),
+        x.reshape_as(y),
+        x.permute(2, 0, 1),
+    ]
+    found += [
+        x.transpose(0, 2),
+        x.mT,
+        v.t(),
+        v.view(2, 3).t(),
+        x.movedim(0, 2),
+        x.movedim((0, 1), (1, 2)),
+    ]
+    found += [
+        x.unsqueeze(1),
+        x.unsqueeze(-1).squeeze(-1),
+        x[None].squeeze(),
+        x[:, None].squeeze((1,)),
+    ]
+    found += [v.expand(3, 6), v.view(1, 6).expand(2, -1), v.expand_as(torch.ones(2, 6))]
+    found += [
+        x[1],
+        x[:, 1:],
+        x[..., ::2],
+        x[:, -1],
+        x.narrow(2, 1, 2),
+        aten.narrow_copy(x, 1, 0, 2),
+    ]
+    found += [
+        *x.split(2, 1),
+        *x.split([1, 3], 2),
+        *x.chunk(3, -1),
+        *x.unbind(1),
+        *torch.tensor_split(v, 4),
+    ]
+    found += [
+        *aten.split_with_sizes(x, [1, 2], 1),
+        torch.cat([x, y], 1),
+        torch.cat([v, v.double()]),
+    ]
+    found += [torch.stack([x, y], 1), torch.hstack([x, y]), torch.vstack([v, v]), x.flip(0, 2)]
+    found += [x.roll(1, 2), x.roll((1, -1), (0, 1)), x.roll(5), v.repeat(2, 3), v.tile(2)]
+    found += [
+        v.repeat_interleave(3),
+        x.repeat_interleave(2, 1),
+        x.diagonal(0, 1, 2),
+        torch.diag_embed(v, 1),
+    ]
+    found += [
+        torch.diag_embed(x, 0, 0, 1),
+        x.tril(),
+        x.triu(1),
+        v.unfold(0, 3, 2),
+        x.unfold(2, 2, 1),
+    ]
+    found += [torch.as_strided(v, (2, 2), (3, 1)), torch.as_strided(v, (3, 2), (1, 2), 1)]
+    found += [
+        aten.constant_pad_nd(x, [1, 2, 0, 1], 5.0),
+        F.pad(x, (1, -1)),
+        F.pad(x, (1, 2), "reflect"),
+    ]
+    found += [
+        F.pad(x, (1, 2), "replicate"),
+        F.pad(x, (2, 1), "circular"),
+        aten.reflection_pad1d(x, [2, 1]),
+    ]
+    found += [
+        aten.replication_pad1d(x, [1, 3]),
+        F.pixel_shuffle(torch.cat([x, x, x, x])[None, :, 0:2, 0:2], 2),
+    ]
+    found += [F.pixel_unshuffle(x[None, :, 0:2], 2), F.channel_shuffle(torch.cat([x, y])[None], 2)]
+    found += [
+        *torch.meshgrid(v[:2], v[3:], indexing="xy"),
+        *torch.meshgrid(v[:2], v[3:], indexing="ij"),
+    ]
+    found += [aten.slice_scatter(x, y[:, :2], 1, 1, 3), aten.select_scatter(x, y[:, 0], 1, 2)]
+    found += [
+        aten.diagonal_scatter(x[0], v[:3]),
+        x.clone(),
+        x.contiguous(),
+        x.detach(),
+        aten.alias(x),
+    ]
+    found += [*torch.broadcast_tensors(v, v.view(6, 1)), v.broadcast_to(2, 6), x.swapaxes(0, 1)]
+    found += [x.unflatten(2, (2, 2)), aten.copy(x, v[:4]), aten.lift_fresh_copy(v), x.adjoint()]
+    return found
+
+
+def indexing(
+    x: torch.Tensor, i: torch.Tensor, g: torch.Tensor, table: torch.Tensor
+) -> list[torch.Tensor]:
+    """Look-ups and updates; x is (4, 5), i is a vector of rows, g is (4, 3) of columns."""
+    found = [
+        x[i],
+        x[:, i],
+        x[i, i],
+        x[i - 2],
+        x[None, :, i],
+        x.index_select(1, i),
+        torch.take(x, g),
+    ]
+    found += [F.embedding(g, table), x.gather(1, g), torch.take_along_dim(x, g, 1), F.one_hot(g, 6)]
+    found += [x.scatter(1, g, x), x.scatter(1, g, 2.5), x.scatter_add(1, g, x)]
+    found += [x.scatter_reduce(1, g, x, "amax"), x.scatter_reduce(1, g, x, "sum")]
+    found += [
+        torch.scatter(x, 1, g, x, reduce="multiply"),
+        x.index_add(0, i, x[: i.shape[0]], alpha=2),
+    ]
+    found += [
+        x.index_copy(0, i[:2], x[:2] * 2),
+        x.index_fill(1, i, 3.0),
+        x.index_put((i,), x[i] * 2),
+    ]
+    found += [aten.index_put(x, [i], x[i], True), aten.index_put(x, [None, i], x[:, i] * 3)]
+    found += [
+        aten.index_put(x, [x > 0], torch.tensor(9.0)),
+        aten.scatter(x, 1, g, 2.0, reduce="add"),
+    ]
+    return found
+
+
+def sorting(x: torch.Tensor, i: torch.Tensor, edges: torch.Tensor) -> list[torch.Tensor]:
+    """Sorts, selections and searches."""
+    found = [
+        *torch.sort(x, dim=1, stable=True),
+        *torch.sort(x, dim=0, descending=True, stable=True),
+        torch.argsort(i, dim=1, stable=True),
+    ]
+    found += [
+        *aten.sort(x, 1, True),
+        aten.argsort(x, 1),
+        *x.topk(2, 1),
+        *x.topk(3, 0, largest=False),
+    ]
+    found += [*x.kthvalue(2, 1), *x.median(1), x.median(), torch.searchsorted(edges, x)]
+    found += [torch.searchsorted(edges, x, right=True), torch.bucketize(x, edges, out_int32=True)]
+    found += [torch.searchsorted(x.sort(1)[0], x), torch.histc(x, 5, -2, 2), torch.histc(x, 4)]
+    return found
+
+
+def creation(x: torch.Tensor) -> list[torch.Tensor]:
+    """Tensors from numbers."""
+    found = [
+        torch.full((2, 3), 1.5),
+        torch.full((2,), 3),
+        torch.zeros(2),
+        torch.ones(2, dtype=torch.int8),
+    ]
+    found += [
+        torch.zeros_like(x),
+        torch.ones_like(x),
+        torch.full_like(x, 2),
+        x.new_zeros(2),
+        x.new_ones(3),
+    ]
+    found += [x.new_full((2,), 4), torch.arange(5), torch.arange(1, 6, 2), torch.arange(0, 1, 0.25)]
+    found += [torch.arange(7, 0, -3), torch.linspace(0, 1, 7), torch.eye(3), torch.eye(2, 4)]
+    found += [torch.tril_indices(3, 4), torch.triu_indices(3, 4, 1), aten.scalar_tensor(2.5)]
+    found += [aten.fill(x, 3.0), aten.arange.default(4, dtype=torch.float64), x.new_full((1,), inf)]
+    return found
+
+
+def products(
+    a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, v: torch.Tensor
+) -> list[torch.Tensor]:
+    """Matrix products; a is (2, 3, 4), b is (2, 4, 5), c is (3, 5), v is (4,)."""
+    found = [a @ b, torch.bmm(a, b), a[0].mm(b[0]), a[0].mv(v), v.dot(v), a @ v, torch.outer(v, v)]
+    found += [
+        torch.addmm(c, a[0], b[0], beta=0.5, alpha=2),
+        torch.baddbmm(c, a, b),
+        torch.vdot(v, v),
+    ]
+    found += [
+        torch.addbmm(c, a, b),
+        torch.addmv(a[0, :, 0], a[0], v),
+        F.linear(a, a[0]),
+        F.linear(a, a[0], c[:, 0]),
+    ]
+    found += [
+        torch.einsum("bij,bjk->bik", a, b),
+        torch.einsum("bij,j->b", a, v),
+        torch.kron(a[0], c),
+    ]
+    found += [torch.linalg.cross(a[..., :3], a[..., 1:]), a.bfloat16() @ b.bfloat16()]
+    found += [
+        torch.cdist(a, a + 1),
+        torch.cdist(a, a * 2, p=1),
+        aten._cdist_forward(a, a + 1, 3.0, None),
+    ]
+    return found
+
+
+def attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor, bias: torch.Tensor
+) -> list[torch.Tensor]:
+    """Attention: plain, causal, masked (one row sees nothing), grouped, in bfloat16; gradients."""
+    found = [
+        F.scaled_dot_product_attention(q, k, v),
+        F.scaled_dot_product_attention(q, k, v, is_causal=True),
+    ]
+    found += [
+        F.scaled_dot_product_attention(q, k, v, mask),
+        F.scaled_dot_product_attention(q, k, v, bias),
+    ]
+    found += [F.scaled_dot_product_attention(q, k, v, scale=0.2)]
+    found += [F.scaled_dot_product_attention(q, k[:, :2], v[:, :2], enable_gqa=True)]
+    found += [F.scaled_dot_product_attention(q.bfloat16(), k.bfloat16(), v.bfloat16())]
+    out, total = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, True)
+    backward = aten._scaled_dot_product_flash_attention_for_cpu_backward
+    return [*found, out, total, *backward(out * 2, q, k, v, out, total, 0.0, True)]
+
+
+def convolutions(
+    x: torch.Tensor, w: torch.Tensor, bias: torch.Tensor, line: torch.Tensor, u: torch.Tensor
+) -> list[torch.Tensor]:
+    """Convolutions and gradients; x is (2, 4, 8, 9), w is (6, 4, 3, 3), line is (2, 4, 10)."""
+    found = [
+        F.conv2d(x, w, bias),
+        F.conv2d(x, w, stride=2, padding=1),
+        F.conv2d(x, w, padding="same"),
+    ]
+    found += [F.conv2d(x, w[:, :2], groups=2, dilation=2), F.conv2d(x, w[:4, :1], groups=4)]
+    found += [F.conv2d(x[0], w, padding="valid"), F.conv1d(line, w[..., 0], bias, 2, 1)]
+    found += [F.conv3d(x[:, None], w[:, :1, None]), F.conv1d(line, w[..., 0], padding="same")]
+    found += [F.conv_transpose2d(x, u, stride=2, padding=1, output_padding=1)]
+    found += [
+        F.conv_transpose2d(x, u[:, :2], groups=2),
+        F.conv_transpose1d(line, u[..., 0], dilation=2),
+    ]
+    found += [F.conv_transpose3d(x[:, :, None], u[:, :, None])]
+    mask = [True, True, True]
+    for weight, stride, pad, gap, groups in (
+        (w, 1, 1, 1, 1),
+        (w, 2, 1, 1, 1),
+        (w[:, :2], 1, 2, 2, 2),
+        (w[:4, :1], 2, 0, 1, 4),
+    ):
+        out = F.conv2d(x, weight, stride=stride, padding=pad, dilation=gap, groups=groups)
+        found += aten.convolution_backward(
+            out,
+            x,
+            weight,
+            [weight.shape[0]],
+            [stride] * 2,
+            [pad] * 2,
+            [gap] * 2,
+            False,
+            [0, 0],
+            groups,
+            mask,
+        )
+    out = aten.convolution(x, u, None, [2, 2], [1, 1], [1, 1], True, [1, 1], 1)
+    found += aten.convolution_backward(
+        out, x, u, [u.shape[1]], [2, 2], [1, 1], [1, 1], True, [1, 1], 1, mask
+    )
+    return found
+
+
+def normalization(
+    x: torch.Tensor, w: torch.Tensor, m: torch.Tensor, r: torch.Tensor
+) -> list[torch.Tensor]:
+    """Normalisations; x is (3, 4, 5, 6), w, m and r are (4,)."""
+    found = [
+        F.layer_norm(x, (5, 6)),
+        F.layer_norm(x, (6,), r, r * 2),
+        *aten.native_layer_norm(x, [6], r, None, 1e-5),
+    ]
+    found += [F.rms_norm(x, (6,), r), F.rms_norm(x, (5, 6)), *aten._fused_rms_norm(x, [6], r, 1e-6)]
+    found += [F.batch_norm(x, m, w.abs(), w, m), F.batch_norm(x, None, None, w, m, training=True)]
+    found += aten._native_batch_norm_legit_no_training(x, w, m, m, w.abs(), 0.1, 1e-5)[:1]
+    found += aten._native_batch_norm_legit_functional(x, w, m, m, w.abs(), True, 0.1, 1e-5)
+    found += aten._native_batch_norm_legit_functional(x, w, m, m, w.abs(), False, 0.1, 1e-5)[:1]
+    found += aten._native_batch_norm_legit.no_stats(x, w, m, True, 0.1, 1e-5)
+    found += [F.group_norm(x, 2, w, m), *aten.native_group_norm(x, w, m, 3, 4, 30, 2, 1e-5)]
+    found += [F.instance_norm(x, weight=w, bias=m), F.layer_norm(x.bfloat16(), (6,))]
+    return found
+
+
+def pooling(x: torch.Tensor, line: torch.Tensor) -> list[torch.Tensor]:
+    """Pools and their gradients; x is (2, 3, 8, 9), line is (2, 3, 10)."""
+    found = [F.max_pool2d(x, 2), F.max_pool2d(x, 3, 2, 1), F.max_pool2d(x, 3, 2, 1, ceil_mode=True)]
+    found += [F.max_pool2d(x, 2, 1, 0, 2), F.max_pool1d(line, 3), F.max_pool3d(x[None], 2)]
+    found += [
+        F.avg_pool2d(x, 2),
+        F.avg_pool2d(x, 3, 2, 1),
+        F.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
+    ]
+    found += [F.avg_pool2d(x, 3, 2, 1, ceil_mode=True), F.avg_pool2d(x, 2, divisor_override=3)]
+    found += [F.avg_pool1d(line, 4, 3), F.avg_pool3d(x[None], 2), F.adaptive_avg_pool2d(x, 1)]
+    found += [
+        F.adaptive_avg_pool2d(x, (4, 3)),
+        F.adaptive_avg_pool2d(x, (3, None)),
+        F.adaptive_avg_pool1d(line, 5),
+    ]
+    found += [aten._adaptive_avg_pool2d(x, [2, 2]), *aten.adaptive_max_pool2d(x, [3, 2])]
+    for args in (([2, 2], [2, 2], [0, 0], [1, 1], False), ([3, 3], [2, 2], [1, 1], [1, 1], True)):
+        out, index = aten.max_pool2d_with_indices(x, *args)
+        found += [out, index, aten.max_pool2d_with_indices_backward(out, x, *args, index)]
+    out, index = aten.max_pool2d_with_indices(x, [2, 2], [1, 1], [0, 0], [2, 2], False)
+    found += [
+        index,
+        aten.max_pool2d_with_indices_backward(out, x, [2, 2], [1, 1], [0, 0], [2, 2], False, index),
+    ]
+    for pool in (
+        ([2, 2], [2, 2], [0, 0], False, True, None),
+        ([3, 3], [2, 2], [1, 1], True, False, None),
+    ):
+        found.append(aten.avg_pool2d_backward(aten.avg_pool2d(x, *pool), x, *pool))
+    for size in ([1, 1], [4, 3], [3, 2]):
+        found.append(aten._adaptive_avg_pool2d_backward(aten._adaptive_avg_pool2d(x, size), x))
+    grad = line[:, :, :4].contiguous()
+    return [*found, aten.embedding_dense_backward(grad, grad[..., 0].abs().long() % 3, 5, 1, False)]
+
+
+def resampling(x: torch.Tensor, line: torch.Tensor) -> list[torch.Tensor]:
+    """Interpolation; x is (2, 3, 5, 6), line is (2, 3, 7)."""
+    found = [
+        F.interpolate(x, scale_factor=2),
+        F.interpolate(x, size=(3, 9)),
+        F.interpolate(line, size=4),
+    ]
+    found += [
+        F.interpolate(x, size=(7, 4), mode="nearest-exact"),
+        F.interpolate(x, size=(8, 11), mode="bilinear"),
+    ]
+    found += [F.interpolate(x, scale_factor=(1.5, 2.0), mode="bilinear", align_corners=True)]
+    found += [
+        F.interpolate(x, scale_factor=0.6, mode="bilinear"),
+        F.interpolate(line, size=13, mode="linear"),
+    ]
+    found += [
+        F.interpolate(x, size=(9, 9), mode="bicubic"),
+        F.interpolate(x, size=(9, 9), mode="bicubic", align_corners=True),
+    ]
+    found += [F.interpolate(x[None], size=(4, 7, 8), mode="trilinear")]
+    return found
+
+
+def linalg(a: torch.Tensor, b: torch.Tensor) -> list[torch.Tensor]:
+    """Factorisations and solutions; a is (2, 4, 4), b is (2, 4, 3)."""
+    spd = a @ a.mT + 4 * torch.eye(4)
+    factor = aten.linalg_cholesky_ex(spd)[0]
+    found = [
+        factor,
+        aten.cholesky(spd, True),
+        aten.cholesky_solve(b, factor),
+        aten.cholesky_inverse(factor),
+    ]
+    found += [
+        aten.linalg_solve_triangular(factor, b, upper=False),
+        aten.triangular_solve(b, factor, False)[0],
+    ]
+    packed, pivots, _ = aten.linalg_lu_factor_ex(a)
+    found += [packed, pivots, *aten.linalg_lu(a), *aten.lu_unpack(packed, pivots)]
+    found += [
+        aten.linalg_lu_solve(packed, pivots, b),
+        aten.linalg_lu_solve(packed, pivots, b, adjoint=True),
+    ]
+    found += [aten.linalg_lu_solve(packed, pivots, b.mT, left=False), aten.linalg_inv_ex(a)[0]]
+    found += [aten._linalg_solve_ex(a, b)[0], aten._linalg_det(a)[0], *aten._linalg_slogdet(a)[:2]]
+    q, r = aten.linalg_qr(b)
+    u, s, v = aten._linalg_svd(b)
+    values, vectors = aten._linalg_eigh(spd)
+    return [*found, q @ r, r.abs(), (u * s[..., None, :]) @ v, s, values, vectors.abs()]
+
+
+def spectral(x: torch.Tensor) -> list[torch.Tensor]:
+    """Fourier transforms of (3, 8)."""
+    half, full = torch.fft.rfft(x), torch.fft.fft(x)
+    found = [half, full, torch.fft.ifft(full), torch.fft.fft2(x), torch.fft.rfft2(x, norm="ortho")]
+    found += [torch.fft.fftn(x), torch.fft.rfftn(x), torch.fft.ifft2(full), torch.fft.ifftn(full)]
+    found += [aten._fft_r2c(x, [0, 1], 0, True), aten._fft_r2c(x, [1], 2, False)]
+    found += [aten._fft_c2c(full, [0, 1], 1, False), aten._fft_c2c(full, [0], 0, True)]
+    real = [torch.view_as_real(z) for z in found]
+    real += [torch.fft.irfft(half), torch.fft.irfft(half, n=7), torch.fft.irfftn(half)]
+    return [*real, torch.fft.irfft2(half), aten._fft_c2r(half, [0, 1], 2, 8)]
+
+
+def _draw(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape)
+
+
+FAMILIES: dict[str, tuple[Callable[..., list[torch.Tensor]], Callable[[], Tensors]]] = {
+    "unary": (unary, lambda: (special(), torch.rand(7), torch.tensor([-3, 0, 2, 5]))),
+    "activations": (activations, lambda: (_draw(3, 4) * 3, torch.tensor([0.1, 0.2, 0.3, 0.4]))),
+    "binary": (
+        binary,
+        lambda: (
+            _draw(2, 3),
+            _draw(2, 3),
+            torch.tensor([[5, -7, 9], [1, 2, 3]]),
+            torch.tensor([2, 3, 1]),
+        ),
+    ),
+    "reductions": (
+        reductions,
+        lambda: (_draw(3, 4, 5), torch.randint(-3, 4, (2, 3, 4)), _draw(8, 9).bfloat16()),
+    ),
+    "views": (views, lambda: (_draw(2, 3, 4), _draw(2, 3, 4), _draw(6))),
+    "indexing": (
+        indexing,
+        lambda: (_draw(4, 5), torch.tensor([2, 0, 3]), torch.tensor([[0, 1, 4]] * 4), _draw(6, 3)),
+    ),
+    "sorting": (
+        sorting,
+        lambda: (_draw(4, 5), torch.randint(0, 3, (3, 6)), torch.tensor([-1.0, 0.0, 0.5])),
+    ),
+    "creation": (creation, lambda: (_draw(2, 2),)),
+    "products": (products, lambda: (_draw(2, 3, 4), _draw(2, 4, 5), _draw(3, 5), _draw(4))),
+    "attention": (
+        attention,
+        lambda: (
+            _draw(2, 4, 5, 8),
+            _draw(2, 4, 5, 8),
+            _draw(2, 4, 5, 8),
+            torch.rand(2, 1, 5, 5) > torch.tensor([0.5, 0.5, 2.0, 0.5, 0.5])[:, None],
+            _draw(5, 5),
+        ),
+    ),
+    "convolutions": (
+        convolutions,
+        lambda: (
+            _draw(2, 4, 8, 9),
+            _draw(6, 4, 3, 3),
+            _draw(6),
+            _draw(2, 4, 10),
+            _draw(4, 5, 3, 3),
+        ),
+    ),
+    "normalization": (normalization, lambda: (_draw(3, 4, 5, 6), _draw(4), _draw(4), _draw(6))),
+    "pooling": (pooling, lambda: (_draw(2, 3, 8, 9), _draw(2, 3, 10))),
+    "resampling": (resampling, lambda: (_draw(2, 3, 5, 6), _draw(2, 3, 7))),
+    "linalg": (linalg, lambda: (_draw(2, 4, 4), _draw(2, 4, 3))),
+    "spectral": (spectral, lambda: (_draw(3, 8),)),
+}
+
+
+class Counter(torch.nn.Module):
+    """A model that changes its state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+        self.linear = torch.nn.Linear(3, 2)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        """Adds one to the buffer."""
+        self.calls.add_(1)
+        return self.linear(x) * self.calls, {"calls": self.calls.clone()}

@@ -1,0 +1,168 @@
+"""Models of a running PyTorch: exported, and through `torch.compile`, forward and backward.
+
+PyTorch is no dependency of the tests: without it, `test_archives.py` alone holds the importer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hlo
+
+torch = pytest.importorskip("torch")
+
+from hlo.pytorch.dynamo import backend  # noqa: E402
+
+F = torch.nn.functional
+
+
+class Block(torch.nn.Module):
+    """A layer of a transformer."""
+
+    def __init__(self, width: int = 64, heads: int = 4) -> None:
+        super().__init__()
+        self.heads = heads
+        self.before, self.after = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
+        self.project = torch.nn.Linear(width, 3 * width)
+        self.out = torch.nn.Linear(width, width)
+        self.feed = torch.nn.Sequential(
+            torch.nn.Linear(width, 4 * width), torch.nn.GELU(), torch.nn.Linear(4 * width, width)
+        )
+
+    def forward(self, x: Any) -> Any:
+        """Causal attention and a feed-forward network."""
+        batch, length, width = x.shape
+        parts = self.project(self.before(x)).split(width, -1)
+        q, k, v = (p.view(batch, length, self.heads, -1).transpose(1, 2) for p in parts)
+        seen = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(seen.transpose(1, 2).reshape(batch, length, width))
+        return x + self.feed(self.after(x))
+
+
+class Network(torch.nn.Module):
+    """A small convolutional network."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Conv2d(3, 8, 3, padding=1)
+        self.norm = torch.nn.BatchNorm2d(8)
+        self.second = torch.nn.Conv2d(8, 16, 3, stride=2, groups=2)
+        self.out = torch.nn.Linear(16, 10)
+
+    def forward(self, x: Any) -> Any:
+        """Scores of ten classes."""
+        x = F.max_pool2d(F.relu(self.norm(self.first(x))), 2)
+        x = F.avg_pool2d(self.second(x), 2, 1)
+        return self.out(F.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
+class Language(torch.nn.Module):
+    """An embedding, a layer and scores of the next token."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.block = torch.nn.Embedding(50, 64, padding_idx=0), Block()
+        self.out = torch.nn.Linear(64, 50)
+
+    def forward(self, tokens: Any) -> Any:
+        """Scores."""
+        return self.out(self.block(self.table(tokens)))
+
+
+def test_a_module_is_exported_and_compiled() -> None:
+    torch.manual_seed(0)
+    model, x = Block().eval(), torch.randn(2, 16, 64)
+    program = hlo.from_torch(model, x)
+    compiled = program.compile()
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x), model(x), rtol=2e-5, atol=2e-5)
+    assert isinstance(compiled(x.numpy()), np.ndarray)
+    assert 'kind = "attention"' in compiled.executable.as_text("fused")
+
+
+def test_recurrent_layers_are_decomposed() -> None:
+    torch.manual_seed(0)
+    model, x = torch.nn.LSTM(8, 16, 2, batch_first=True).eval(), torch.randn(2, 5, 8)
+    with torch.no_grad():
+        expected, (h, c) = model(x)
+    for ours, theirs in zip(hlo.from_torch(model, x).compile()(x), (expected, h, c), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=2e-5, atol=2e-5)
+
+
+def test_bfloat16_passes_through() -> None:
+    x = torch.randn(4, 8).bfloat16()
+    compiled = hlo.from_torch(torch.nn.SiLU(), x).compile()
+    assert compiled(x).dtype == torch.bfloat16
+    torch.testing.assert_close(compiled(x), F.silu(x))
+
+
+def test_dynamic_shapes_are_compiled_for_examples() -> None:
+    exported = torch.export.export(
+        torch.nn.Softmax(-1),
+        (torch.ones(4, 6),),
+        dynamic_shapes=({0: torch.export.Dim("rows", min=2)},),
+    )
+    with pytest.raises(hlo.UnsupportedError, match="give example tensors"):
+        hlo.from_torch(exported)
+    x = torch.randn(9, 6)
+    torch.testing.assert_close(hlo.from_torch(exported, x).compile()(x), x.softmax(-1))
+
+
+def trained(make: Callable[[], Any], x: Any, loss: Callable[[Any], Any], compiled: bool) -> Any:
+    """Losses, parameters and buffers of three steps."""
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    model = make().train()
+    function = torch.compile(model, backend=backend) if compiled else model
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    losses: list[float] = []
+    for _ in range(3):
+        optimizer.zero_grad()
+        value = loss(function(x))
+        value.backward()
+        optimizer.step()
+        losses.append(value.item())
+    return losses, list(model.state_dict().values())
+
+
+@pytest.mark.parametrize("name", ["convolutions", "attention", "embedding"])
+def test_training_steps_are_those_of_eager_mode(name: str) -> None:
+    torch.manual_seed(1)
+    classes, tokens = torch.randint(0, 10, (4,)), torch.randint(0, 50, (2, 16))
+    cases: dict[str, Any] = {
+        "convolutions": (Network, torch.randn(4, 3, 16, 16), lambda y: F.cross_entropy(y, classes)),
+        "attention": (Block, torch.randn(2, 32, 64), lambda y: (y**2).mean()),
+        "embedding": (
+            Language,
+            tokens,
+            lambda y: F.cross_entropy(y.view(-1, 50), tokens.view(-1)),
+        ),
+    }
+    (losses, state), (expected, held) = (
+        trained(*cases[name], compiled) for compiled in (True, False)
+    )
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
+    for ours, theirs in zip(state, held, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_each_shape_is_compiled_once() -> None:
+    function = torch.compile(lambda a, b: (a @ b).relu().sum(-1), backend=backend)
+    b = torch.randn(8, 8)
+    for rows in (3, 4, 5, 4):
+        a = torch.randn(rows, 8)
+        torch.testing.assert_close(function(a, b), (a @ b).relu().sum(-1), rtol=1e-5, atol=1e-5)
+
+
+def test_dropout_draws_anew_on_each_call() -> None:
+    hlo.seed_rng(0)
+    function = torch.compile(lambda x: F.dropout(x, 0.5, training=True), backend=backend)
+    x = torch.ones(10_000)
+    first, second = function(x), function(x)
+    assert not torch.equal(first, second)
+    assert set(first.unique().tolist()) == {0.0, 2.0}
+    assert abs(first.mean().item() - 1) < 0.05
