@@ -109,6 +109,17 @@ def clone_into(
         inner: what stands for the values that its ops read.
     """
     *ops, terminator = [op.operation for op in block.operations]
+    copies = clone_ops(ops, inner)
+    values = [inner[v] for v in terminator.operands]
+    with terminator.location:
+        ir.Operation.create(
+            "hlo.return", operands=values if kept is None else [values[i] for i in kept]
+        )
+    erase_unused(copies)
+
+
+def clone_ops(ops: Sequence[ir.Operation], inner: dict[ir.Value, ir.Value]) -> list[ir.Operation]:
+    """Clones ops, in order, at the insertion point; `inner` gets their results too."""
     copies: list[ir.Operation] = []
     for op in ops:
         copy = op.clone()
@@ -117,14 +128,14 @@ def clone_into(
             reader.operands[i] = inner[value]
         for old, new in zip(op.results, copy.results, strict=True):
             inner[old] = new
-    values = [inner[v] for v in terminator.operands]
-    with terminator.location:
-        ir.Operation.create(
-            "hlo.return", operands=values if kept is None else [values[i] for i in kept]
-        )
-    for copy in reversed(copies):
-        if not any(list(result.uses) for result in copy.results):
-            copy.erase()
+    return copies
+
+
+def erase_unused(ops: Sequence[ir.Operation]) -> None:
+    """Erases those of some ops, given in order, whose results nothing reads."""
+    for op in reversed(ops):
+        if not any(list(result.uses) for result in op.results):
+            op.erase()
 
 
 def is_composite(op: ir.Operation) -> bool:

@@ -25,6 +25,7 @@ from hlo.passes.kernel_forms.split_reductions import SplitReductions
 from hlo.passes.kernel_forms.split_taps import SplitTaps
 from hlo.passes.layouts.assign_layouts import AssignLayouts
 from hlo.passes.layouts.materialize_layouts import MaterializeLayouts
+from hlo.passes.memory.gather_early import GatherEarly
 from hlo.passes.memory.mark_views import MarkViews
 from hlo.passes.memory.recompute_results import RecomputeResults
 from hlo.passes.memory.schedule import Schedule
@@ -70,6 +71,7 @@ def fusion_passes(composites: bool = True, fast: bool = False) -> tuple[Pipeline
         RecomputeResults(),  # of what kernels store, what costs no more to make again than to read
         *(joining if composites else (InlineScalars(), FuseHorizontally())),
         *((ShareKernels(),) if composites else ()),  # once nothing else moves ops into them
+        GatherEarly(),  # of what would be kept for a few elements; once nothing else fuses
         UnrollRotations(),  # of whole kernels, so that copies of a body are the same kernels
         Schedule(),  # after fusion, which decides what is in memory at all
     )
