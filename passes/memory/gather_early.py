@@ -201,7 +201,9 @@ def _arguments_of(ops: Sequence[ir.Operation], arguments: Sequence[ir.Value]) ->
 def _in_block(op: ir.Operation, place: dict[ir.Operation, int]) -> ir.Operation:
     """The op of the block that an op is, or is inside."""
     while op not in place:
-        op = op.parent.operation
+        parent = op.parent
+        assert parent is not None, "what reads a value of a block is in it"
+        op = parent.operation
     return op
 
 
@@ -230,7 +232,8 @@ def _take_out(fusion: ir.Operation, found: _LookUp) -> None:
         early = empty_fusion(fusion, operands, [value.type for value in found.looked_up])
         early.attributes["kind"] = ir.StringAttr.get("loop")
         early.attributes["name"] = ir.StringAttr.get("gather_fusion")
-    inner = dict(zip(read, early.regions[0].blocks[0].arguments, strict=True))
+    inner: dict[ir.Value, ir.Value] = {}
+    inner.update(zip(read, early.regions[0].blocks[0].arguments, strict=True))
     with early.location, ir.InsertionPoint(early.regions[0].blocks[0]):
         clone_ops(found.ops, inner)
         ir.Operation.create("hlo.return", operands=[inner[value] for value in found.looked_up])
@@ -244,7 +247,8 @@ def _take_out(fusion: ir.Operation, found: _LookUp) -> None:
             [result.type for result in fusion.results],
         )
     given = list(new.regions[0].blocks[0].arguments)
-    inner = dict(zip([*(arguments[i] for i in kept), *found.looked_up], given, strict=True))
+    outer = [*(arguments[i] for i in kept), *found.looked_up]
+    inner = dict[ir.Value, ir.Value](zip(outer, given, strict=True))
     with terminator.location, ir.InsertionPoint(new.regions[0].blocks[0]):
         clone_ops(ops, inner)
         ir.Operation.create("hlo.return", operands=[inner[v] for v in terminator.operands])
