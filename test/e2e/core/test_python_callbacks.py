@@ -318,9 +318,3 @@ def test_effects_keep_loops_and_branches_whose_results_nobody_reads() -> None:
 
     compiled_from_jax(f, X)(X)
     assert [int(i) for i in log] == [2, 3]
-
-
-def test_they_are_not_for_gpus() -> None:
-    module = hlo.from_jax(lambda x: jax.pure_callback(np.abs, like(x), x), X)
-    with pytest.raises(CompileError, match=r"hlo\.python_callback"):
-        hlo.compile(module, target="nvptx:sm_80")
