@@ -49,6 +49,7 @@ def decompositions() -> dict[Any, Any]:
 
 def graph_of(function: Any, tensors: list[Any]) -> Graph:
     """The ATen graph of a function of flat tensors."""
+    # Changes in place become results.
     pure = torch.func.functionalize(function, remove="mutations_and_views")
     module = make_fx(pure, decompositions(), tracing_mode="fake")(*tensors)
     module.graph.eliminate_dead_code()

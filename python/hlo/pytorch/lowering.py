@@ -118,6 +118,13 @@ def _apply(node: Node, values: Mapping[str, Any]) -> Any:
     if node.target in _NUMBERS:
         return _NUMBERS[node.target](*arguments.values())
     function = OPERATORS.get(node.target)
+    if function is None and _changes_operand(node.target):
+        raise UnsupportedError(
+            "the operator changes its operand in place, and values of a graph do not change; run "
+            "`exported.run_decompositions({})` before saving, which makes a result of the change",
+            op=node.target,
+            location=location,
+        )
     if function is None:
         raise UnsupportedError(
             "the operator has no meaning here; give `hlo.from_torch` the exported program itself, "
@@ -139,6 +146,12 @@ def _apply(node: Node, values: Mapping[str, Any]) -> Any:
             op=node.target,
             location=location,
         ) from error
+
+
+def _changes_operand(target: str) -> bool:
+    """Whether an operator is of those that PyTorch ends in an underscore: ``aten.add_.Tensor``."""
+    name = target.split(".")[1] if target.count(".") > 1 else target
+    return name.endswith("_") and not name.startswith("__")
 
 
 def _described(arguments: Mapping[str, Any]) -> str:

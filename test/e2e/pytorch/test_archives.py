@@ -125,6 +125,20 @@ def test_an_unknown_operator_is_named_with_its_line() -> None:
         program.compile()
 
 
+@pytest.mark.parametrize(
+    "name", ["aten.add_.Tensor", "aten.copy_.default", "aten.index_put_.default"]
+)
+def test_changes_in_place_are_refused(name: str) -> None:
+    """Taken as functions they would be lost, and the result wrong."""
+
+    def rename(program: Any) -> None:
+        program["graph_module"]["graph"]["nodes"][3]["target"] = f"torch.ops.{name}"
+
+    assert name not in OPERATORS
+    with pytest.raises(hlo.UnsupportedError, match="in place"):
+        hlo.from_torch(changed("creation", rename)).compile()
+
+
 def test_another_schema_is_refused() -> None:
     def age(program: Any) -> None:
         program["schema_version"]["major"] = 7

@@ -34,7 +34,7 @@ def index(self: Tracer, indices: Sequence[Tracer | None]) -> Tracer:
     return self[_subscript(indices, "aten.index")]
 
 
-@aten("index_put", "index_put_", "_unsafe_index_put", "_index_put_impl_")
+@aten("index_put", "_unsafe_index_put")
 def index_put(
     self: Tracer,
     indices: Sequence[Tracer | None],

@@ -37,7 +37,7 @@ def dims_of(dim: Any, rank: int) -> tuple[int, ...]:
     "clone",
     "contiguous",
     "detach",
-    "detach_",
+    "detach_",  # changes what gradients see, no value
     "lift",
     "lift_fresh",
     "lift_fresh_copy",
@@ -490,7 +490,7 @@ def sym_numel(self: Tracer) -> int:
     return self.size
 
 
-@aten("copy", "copy_")
+@aten("copy")
 def copy(self: Tracer, src: Tracer, non_blocking: bool = False) -> Tracer:
     """`src` in the type and shape of `self`."""
     return hnp.broadcast_to(tensor(src, self.dtype), self.shape)
