@@ -232,6 +232,8 @@ void defineMemory(nb::module_ &module) {
 } // namespace
 
 NB_MODULE(_runtime, module) {
+  // What others' caches hold when the interpreter ends (torch.compile's of programs) is no leak.
+  nb::set_leak_warnings(false);
   module.doc() = "The runtime of hlo: native compilation, executables, memory, threads, vendor libraries.";
   PyTypeObject *executable = makeExecutableType();
   if (!executable)
