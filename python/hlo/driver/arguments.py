@@ -137,7 +137,7 @@ def from_specification(path: Path) -> list[np.ndarray]:
     try:
         arguments = json.loads(path.read_text())["args"]
         return [
-            _specified(argument, np.random.default_rng([index, _SPECIFICATION_SEED]))
+            _own(_specified(argument, np.random.default_rng([index, _SPECIFICATION_SEED])))
             for index, argument in enumerate(arguments)
         ]
     except OSError as error:
@@ -157,7 +157,8 @@ def check_arguments(
     arguments: Sequence[np.ndarray], types: Sequence[ArgumentType]
 ) -> list[np.ndarray]:
     """The arguments, if number, shapes and dtypes are those of the program. Files hold ml_dtypes
-    arrays as raw bytes (`|V2`): those are viewed as the dtype expected.
+    arrays as raw bytes (`|V2`): those get the dtype expected. Each has memory of its own, which a
+    result may take over where the argument is donated; what has not is copied.
 
     Raises:
         ArgumentError: they are not.
@@ -171,8 +172,13 @@ def check_arguments(
         if argument.shape != kind.shape or argument.dtype != kind.dtype:
             found = ArgumentType(argument.shape, argument.dtype)
             raise ArgumentError(f"argument {index}: expected {kind}, found {found}")
-        fitting.append(argument)
+        fitting.append(_own(argument))
     return fitting
+
+
+def _own(values: Any) -> np.ndarray:
+    """An array that is no view of another: results take over the memory of such alone."""
+    return np.require(values, requirements=["C", "W", "O"])
 
 
 def _argument_type(index: int, kind: ir.Type) -> ArgumentType:

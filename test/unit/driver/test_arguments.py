@@ -121,15 +121,28 @@ def test_specifications_make_the_same_arguments_everywhere(tmp_path: Path) -> No
         {"shape": [2], "dtype": "bool", "fill": {"bernoulli": 0.0}},
         {"shape": [2], "dtype": "float64", "fill": {"constant": 7}},
         {"shape": [2, 1], "dtype": "int8", "values": [1, 2]},
+        {"shape": [], "dtype": "bool", "fill": {"bernoulli": 1.0}},
     ]
     path.write_text(json.dumps({"args": arguments}))
-    normal, integers, booleans, constant, values = from_specification(path)
+    made = from_specification(path)
+    normal, integers, booleans, constant, values, scalar = made
     expected = np.random.default_rng([0, 20261129]).standard_normal(3, np.float32).clip(-0.5, 0.5)
     np.testing.assert_array_equal(normal, expected)
     assert set(integers.tolist()) <= {2, 3} and integers.dtype == np.int32
     assert not booleans.any() and booleans.dtype == np.bool_
     assert constant.tolist() == [7.0, 7.0]
     assert values.tolist() == [[1], [2]]
+    assert scalar.shape == () and bool(scalar)
+    assert all(array.flags.owndata and array.flags.writeable for array in made)
+
+
+def test_checked_arguments_can_be_donated() -> None:
+    kind = ArgumentType((2, 1), np.dtype("float32"))
+    view = np.zeros(2, np.float32).reshape(2, 1)
+    (found,) = check_arguments([view], [kind])
+    assert found.flags.owndata and not np.shares_memory(found, view)
+    (same,) = check_arguments([found], [kind])
+    assert same is found
 
 
 def test_bad_specifications(tmp_path: Path) -> None:
