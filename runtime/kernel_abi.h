@@ -145,7 +145,8 @@ int32_t hlo_rt_random_state(const HloRuntime *runtime, void *const *buffers, con
 
 /* LAPACK, by the targets and meanings of the custom calls jaxlib registers: the function of `lapack_spotrf_ffi` is
  * `hlo_rt_lapack_spotrf_ffi`, with the signature HloLibraryFn; for letters s, d, c, z: potrf, trsm, getrf, geqrf,
- * geqp3, orgqr / ungqr, ormqr / unmqr, gesdd, gesvd, syevd / heevd, geev, gees, sytrd / hetrd, gehrd, gtsv. Parameters:
+ * geqp3, orgqr / ungqr, ormqr / unmqr, gesdd, gesvd, syevd / heevd, geev, gees, sytrd / hetrd, gehrd, gtsv; and
+ * gtsv_perturbed, which is jaxlib's `tridiagonal_solve_perturbed_ffi` on elements of the letter's type. Parameters:
  * column_major (0: all tensors row-major; 1: the last two dimensions of those of rank batch + 2 exchanged in memory),
  * number of operands, number of results; for each buffer its rank and dimensions; then the call's attributes in
  * alphabetical order of their names, as numbers. A result may be the memory of the operand it overwrites. Parts of

@@ -3,6 +3,9 @@
 
 #include "problem.h"
 
+#include <cmath>
+#include <limits>
+
 namespace hlo::runtime::lapack {
 
 inline double cube(int64_t n) { return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n); }
@@ -340,6 +343,132 @@ private:
   const Call &call;
   const Routine<T> routine;
   int n, columns;
+};
+
+/// The same for a matrix that may be singular, as LAPACK's lagtf and lagts do it: rows are exchanged by their scaled
+/// pivots, and a pivot by which a right-hand side cannot be divided is moved away from zero, by
+/// eps * max |U| first and twice as far each time.
+template <typename T> class PerturbedTridiagonalSolve : public PlannedProblem<PerturbedTridiagonalSolve<T>> {
+public:
+  using PlannedProblem<PerturbedTridiagonalSolve<T>>::batch, PlannedProblem<PerturbedTridiagonalSolve<T>>::flops,
+      PlannedProblem<PerturbedTridiagonalSolve<T>>::solve;
+
+  explicit PerturbedTridiagonalSolve(const Call &call) : call(call) {
+    call.expect({1, 1, 1, 2}, {2});
+    n = call.results[0].rows();
+    columns = call.results[0].columns();
+    batch = call.results[0].size() == 0 ? 0 : call.results[0].batch(2);
+    flops = 10.0 * static_cast<double>(n) * static_cast<double>(columns);
+    rowStride = call.columnMajor ? 1 : columns;
+    columnStride = call.columnMajor ? n : 1;
+  }
+
+  // The factor U.
+  struct Work {
+    T *diagonal, *upper, *second;
+  };
+  Work carve(Carver &carver) const {
+    T *diagonal = carver.take<T>(n), *upper = carver.take<T>(n);
+    return {diagonal, upper, carver.take<T>(n)};
+  }
+
+  void solve(int64_t item, const Work &u) const {
+    const T *from = call.matrixOf<T>(call.operands[3], item);
+    T *x = call.matrixOf<T>(call.results[0], item);
+    if (from != x)
+      std::copy_n(from, n * columns, x);
+    substitute(u, eliminate(item, x, u) * std::numeric_limits<Real<T>>::epsilon(), x);
+  }
+
+private:
+  // Makes U, and of x the right-hand side of U's system; max |U| but for its last row but one, as jaxlib counts it.
+  Real<T> eliminate(int64_t item, T *x, const Work &u) const {
+    const T *lower = call.operandVector<T>(0, item), *middle = call.operandVector<T>(1, item);
+    const T *right = call.operandVector<T>(2, item);
+    u.diagonal[0] = middle[0];
+    u.upper[0] = n > 1 ? right[0] : T(0);
+    Real<T> scale = std::abs(u.diagonal[0]) + std::abs(u.upper[0]);
+    Real<T> largest = std::max(std::abs(u.diagonal[0]), std::abs(u.upper[0]));
+    for (int64_t k = 0; k + 1 < n; ++k) {
+      const bool last = k + 2 == n;
+      scale = eliminateBelow(k, lower[k + 1], middle[k + 1], last ? T(0) : right[k + 1], scale, x, u);
+      for (const T *diagonal : {u.diagonal, u.upper, u.second})
+        largest = last ? largest : std::max(largest, std::abs(diagonal[k]));
+    }
+    return std::max(largest, std::abs(u.diagonal[n - 1]));
+  }
+
+  // Takes the element under row k's pivot out of the row below, whose elements are given; the scale of what that
+  // leaves.
+  Real<T> eliminateBelow(int64_t k, T below, T middle, T right, Real<T> scale, T *x, const Work &u) const {
+    const Real<T> scaleBelow = std::abs(below) + std::abs(middle) + std::abs(right);
+    u.second[k] = T(0);
+    u.diagonal[k + 1] = middle;
+    u.upper[k + 1] = right;
+    if (below == T(0))
+      return scaleBelow;
+    T *row = x + k * rowStride, *next = row + rowStride;
+    const T pivot = u.diagonal[k];
+    const Real<T> weight = pivot == T(0) ? 0 : std::abs(pivot) / scale;
+    if (std::abs(below) / scaleBelow <= weight) {
+      const T factor = below / pivot;
+      u.diagonal[k + 1] -= factor * u.upper[k];
+      for (int64_t j = 0; j < columns; ++j)
+        next[j * columnStride] -= factor * row[j * columnStride];
+      return scaleBelow;
+    }
+    const T factor = pivot / below;
+    u.diagonal[k] = below;
+    u.diagonal[k + 1] = u.upper[k] - factor * middle;
+    u.upper[k] = middle;
+    u.upper[k + 1] = -factor * right;
+    u.second[k] = right;
+    for (int64_t j = 0; j < columns; ++j) {
+      T &upper = row[j * columnStride], &under = next[j * columnStride];
+      const T left = upper - factor * under;
+      upper = under;
+      under = left;
+    }
+    return std::abs(u.diagonal[k + 1]) + std::abs(u.upper[k + 1]);
+  }
+
+  // Solves U's system in x.
+  void substitute(const Work &u, Real<T> step, T *x) const {
+    for (int64_t k = n - 1; k >= 0; --k) {
+      T *row = x + k * rowStride;
+      for (int64_t j = 0; j < columns && k + 1 < n; ++j)
+        row[j * columnStride] -= u.upper[k] * row[rowStride + j * columnStride];
+      for (int64_t j = 0; j < columns && k + 2 < n; ++j)
+        row[j * columnStride] -= u.second[k] * row[2 * rowStride + j * columnStride];
+      const T inverse = T(1) / settled(u.diagonal[k], step, row);
+      for (int64_t j = 0; j < columns; ++j)
+        row[j * columnStride] *= inverse;
+    }
+  }
+
+  // A pivot by which a row can be divided; one that is tiny as the row is too is scaled with the row.
+  T settled(T pivot, Real<T> step, T *row) const {
+    constexpr Real<T> least = std::numeric_limits<Real<T>>::min(), most = 1 / least;
+    Real<T> largest = 0;
+    for (int64_t j = 0; j < columns; ++j)
+      largest = std::max(largest, std::abs(row[j * columnStride]));
+    step = std::copysign(std::max(step, least), std::real(pivot));
+    for (Real<T> size = std::abs(pivot); size < 1; size = std::abs(pivot)) {
+      if (size >= least && !(largest > size * most))
+        return pivot;
+      if (size > 0 && size < least && !(largest * least > size)) {
+        for (int64_t j = 0; j < columns; ++j)
+          row[j * columnStride] *= most;
+        return pivot * most;
+      }
+      pivot += step;
+      step *= 2;
+    }
+    return pivot;
+  }
+
+  const Call &call;
+  int64_t n, columns, rowStride, columnStride;
 };
 
 } // namespace hlo::runtime::lapack

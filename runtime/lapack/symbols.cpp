@@ -58,6 +58,7 @@ std::vector<Entry> makeEntries() {
   HLO_REAL_ENTRIES("ormqr", HouseholderMultiply)
   HLO_COMPLEX_ENTRIES("unmqr", HouseholderMultiply)
   HLO_ENTRIES("gtsv", TridiagonalSolve)
+  HLO_ENTRIES("gtsv_perturbed", PerturbedTridiagonalSolve)
   HLO_ENTRIES("gesdd", GesddSvd)
   HLO_ENTRIES("gesvd", GesvdSvd)
   HLO_REAL_ENTRIES("syevd", SymmetricEigen)

@@ -15,6 +15,7 @@ from hlo.reference.element_types import Array
 from hlo.reference.lapack import is_lapack_target, lapack_call
 from hlo.reference.op_reader import OpReader
 from hlo.reference.op_table import ELEMENTWISE, Evaluator, Values, call
+from hlo.reference.perturbed_solve import perturbed_solve
 from hlo.reference.program import Function, RegionComputation
 
 _IDENTITIES = frozenset(
@@ -104,6 +105,8 @@ def build_custom_call(reader: OpReader, function: Callable[[str], Function]) -> 
         return _identity
     if is_lapack_target(target):
         return _lapack(reader, target)
+    if target == "tridiagonal_solve_perturbed_ffi":
+        return call(perturbed_solve)(reader)
     if target == callbacks.TARGET:
         return _python_callback(reader)
     if target == runtime.RANDOM_STATE:

@@ -65,6 +65,10 @@ SMALL: dict[str, tuple[Callable[..., Any], Sequence[Array]]] = {
     "eigh": (jnp.linalg.eigh, [spread(40)]),
     "eig": (jnp.linalg.eig, [random(40, 40)]),
     "schur": (jax.scipy.linalg.schur, [random(40, 40)]),
+    "tridiagonal solve": (
+        lambda d, b: jax.lax.linalg.tridiagonal_solve(d, d, d, b, perturb_singular=True),
+        [random(40), random(40, 6)],
+    ),
     "in a loop": (
         lambda x: jax.lax.fori_loop(0, 4, lambda _, a: jnp.sort(jnp.fft.fft(a).real), x),
         [random(30, 64)],

@@ -12,3 +12,13 @@ func.func @main(%x: tensor<3x3xf32>) -> tensor<3x3xf32> {
     : (tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<i32>)
   return %2#0 : tensor<3x3xf32>
 }
+
+// jaxlib's solver names no element type; the runtime's routines do.
+// CHECK-LABEL: func.func @solve
+// CHECK: hlo.custom_call @lapack_zgtsv_perturbed_ffi(%arg0, %arg0, %arg0, %arg1)
+func.func @solve(%d: tensor<2x4xcomplex<f64>>, %b: tensor<2x4x3xcomplex<f64>>) -> tensor<2x4x3xcomplex<f64>> {
+  %0 = hlo.custom_call @tridiagonal_solve_perturbed_ffi(%d, %d, %d, %b) {mhlo.backend_config = {}}
+    : (tensor<2x4xcomplex<f64>>, tensor<2x4xcomplex<f64>>, tensor<2x4xcomplex<f64>>, tensor<2x4x3xcomplex<f64>>)
+    -> tensor<2x4x3xcomplex<f64>>
+  return %0 : tensor<2x4x3xcomplex<f64>>
+}

@@ -12,6 +12,7 @@ from jax import numpy as jnp
 from reference_oracles import random_floats, xla
 
 from hlo.reference import lapack, linear_algebra, normalization, spectral
+from hlo.reference.perturbed_solve import perturbed_solve
 
 TYPES = (np.float16, np.float32, np.float64, np.complex64, np.complex128)
 
@@ -231,3 +232,29 @@ def test_lapack_tridiagonal_solve() -> None:
     )
     np.testing.assert_allclose(matrix @ x, b, atol=1e-12)
     assert info == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("n", [0, 1, 2, 9])
+def test_perturbed_tridiagonal_solve(dtype: type, n: int) -> None:
+    lower, diagonal, upper = (random_floats((2, n), dtype, seed) for seed in range(3))
+    b = random_floats((2, n, 3), dtype, 4)
+    x = perturbed_solve(lower, diagonal, upper, b)
+    matrices = np.zeros((2, n, n), dtype)
+    for k in range(n):
+        matrices[:, k, k] = diagonal[:, k]
+        if k:
+            matrices[:, k, k - 1], matrices[:, k - 1, k] = lower[:, k], upper[:, k - 1]
+    accuracy = 200 * np.finfo(dtype).eps * np.abs(x).max(initial=1)
+    np.testing.assert_allclose(matrices @ x, b, atol=accuracy)
+
+
+def test_perturbed_tridiagonal_solve_of_a_singular_matrix_is_its_null_vector() -> None:
+    ones = np.ones(6)
+    laplacian = np.array([1.0, 2, 2, 2, 2, 1])
+    x = perturbed_solve(-ones, laplacian, -ones, random_floats((6, 2), np.float64, 1))
+    assert np.isfinite(x).all() and np.abs(x).min() > 1e12
+    np.testing.assert_allclose(x / x[0], np.ones((6, 2)), rtol=1e-10)
+    zeros = np.zeros(3)
+    x = perturbed_solve(zeros, zeros, zeros, np.ones((3, 1)))
+    assert np.isfinite(x).all() and x.all()

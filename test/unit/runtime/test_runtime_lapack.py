@@ -186,6 +186,62 @@ def test_gtsv(letter: str, batch: tuple[int, ...]) -> None:
     compare(letter, "gtsv", [dl, d, du, b], outputs, [1, 1, 1, 2, 1, 1, 1, 2, 0], alias)
 
 
+def tridiagonal(letter: str, kind: str, *batch: int) -> list[Array]:
+    """Diagonals and right-hand sides of systems of 7 unknowns, singular ones among them."""
+    dl, du = random(letter, *batch, 7), random(letter, *batch, 7, seed=1)
+    d, b = random(letter, *batch, 7, seed=2), random(letter, *batch, 7, 3, seed=3)
+    if kind == "zero row":
+        dl[..., 3] = d[..., 3] = du[..., 3] = 0
+    elif kind == "zeros":
+        dl[...], d[...], du[...] = 0, 0, 0
+    elif kind == "zero diagonal":
+        d[...] = 0
+    elif kind == "huge sides":
+        dl[...], du[...] = 0, 0
+        d[..., ::2] *= np.array(1e-30 if letter in "sc" else 1e-250, d.real.dtype)
+        b *= np.array(1e10 if letter in "sc" else 1e100, b.real.dtype)
+    return [dl, d, du, b]
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("kind", ["regular", "zero row", "zeros", "zero diagonal", "huge sides"])
+def test_gtsv_perturbed(letter: str, batch: tuple[int, ...], kind: str) -> None:
+    operands = tridiagonal(letter, kind, *batch)
+    for n, k in ((7, 3), (2, 1), (1, 2), (0, 2), (3, 0)):
+        part = [*(x[..., :n] for x in operands[:3]), operands[3][..., :n, :k]]
+        shape, core = part[3].shape, [1, 1, 1, 2, 2]
+        target, outputs = "tridiagonal_solve_perturbed_ffi", [(shape, part[3].dtype.str)]
+        (want,) = (
+            jaxlibs(target, part, outputs, {}, core) if 0 not in shape else [np.zeros_like(part[3])]
+        )
+        assert np.isfinite(want).all()
+        for column_major, alias in itertools.product((False, True), (None, {0: 3})):
+            (got,) = ours(
+                f"lapack_{letter}gtsv_perturbed_ffi", part, outputs, {},
+                column_major=column_major, core=core, alias=alias,
+            )  # fmt: skip
+            if kind == "zero row" and letter in "cz":
+                # The step from a zero has the zero's sign, which differs with how numbers multiply.
+                got = np.where(np.vdot(got, want).real < 0, -got, got)
+            tolerance = TOLERANCE[letter]
+            scale = tolerance * np.abs(want).max(initial=0)
+            np.testing.assert_allclose(got, want, tolerance, scale)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_gtsv_perturbed_keeps_subnormal_pivots(letter: str) -> None:
+    b = random(letter, 7, 3)
+    tiny = np.finfo(b.dtype).tiny
+    pivots = np.full(7, tiny * np.array(0.25), b.dtype)
+    want = b * np.array(tiny / b.real.dtype.type(8))
+    zeros = np.zeros_like(pivots)
+    target = f"lapack_{letter}gtsv_perturbed_ffi"
+    outputs, core = [(b.shape, b.dtype.str)], [1, 1, 1, 2, 2]
+    (got,) = ours(target, [zeros, pivots, zeros, want], outputs, {}, core=core)
+    np.testing.assert_allclose(got, b / 2, 1e-5, 1e-5)
+
+
 @pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("shape", [(4, 4), (2, 5, 3), (2, 3, 5), (0, 2, 3)])
 @pytest.mark.parametrize("mode", "ASN")
