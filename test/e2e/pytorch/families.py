@@ -37,6 +37,7 @@ def unary(x: torch.Tensor, unit: torch.Tensor, whole: torch.Tensor) -> list[torc
     found = [getattr(aten, name)(x) for name in everywhere.split()]
     found += [getattr(aten, name)(unit) for name in inside.split()]
     found += [aten.acosh(unit + 1), aten.round(unit * 1000, decimals=-1), unit.round(decimals=2)]
+    found += [aten.polygamma(1, unit + 0.5), aten.special_zeta(unit + 2, unit + 1)]
     integers = "abs bitwise_not ceil exp floor logical_not neg sign sqrt square sigmoid"
     found += [getattr(aten, name)(whole) for name in integers.split()]
     return found
@@ -135,7 +136,12 @@ def binary(
     found += [x.to(torch.float64), x.to(torch.int32), x.type_as(i), x.to(i), x.view(torch.int32)]
     z = torch.complex(x, y)
     found += [torch.view_as_real(z * z), z.abs(), z.angle(), z.real, z.imag, torch.conj(z).imag]
-    found += [aten.conj_physical(z).imag, aten.resolve_conj(z).imag, aten.resolve_neg(x)]
+    found += [
+        aten.conj_physical(z).imag,
+        aten._conj_physical(z).imag,
+        aten.resolve_conj(z).imag,
+        aten.resolve_neg(x),
+    ]
     found += [torch.view_as_real(torch.polar(x.abs(), y)), torch.view_as_complex(z_pair(x, y)).real]
     return found
 

@@ -101,6 +101,7 @@ _ANY_TYPE: dict[str, Callable[[Tracer], Tracer]] = {
     "bitwise_not": lax.bitwise_not,
     "_conj": hnp.conj,
     "conj_physical": hnp.conj,
+    "_conj_physical": hnp.conj,
     "resolve_conj": hnp.positive,
     "resolve_neg": hnp.positive,
     "real": hnp.real,
@@ -330,6 +331,20 @@ def xlog1py(self: Tracer, other: Tracer) -> Tracer:
     x, y = (inexact(v) for v in together(self, other))
     product = hnp.multiply(x, lax.log1p(y))
     return hnp.where(hnp.isnan(y), y, hnp.where(hnp.equal(x, 0), tensor(0, x.dtype), product))
+
+
+@aten("special_zeta")
+def zeta(self: Number, other: Number) -> Tracer:
+    """Hurwitz's zeta function."""
+    x, y = (inexact(v) for v in together(self, other))
+    return lax.zeta(*hnp.broadcast_arrays(x, y))
+
+
+@aten("polygamma")
+def polygamma(n: int, self: Tracer) -> Tracer:
+    """Derivative number n of digamma."""
+    x = inexact(self)
+    return lax.polygamma(hnp.broadcast_to(tensor(n, x.dtype), x.shape), x)
 
 
 @aten("heaviside")

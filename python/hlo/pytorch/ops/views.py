@@ -37,6 +37,7 @@ def dims_of(dim: Any, rank: int) -> tuple[int, ...]:
     "clone",
     "contiguous",
     "detach",
+    "detach_copy",
     "detach_",  # changes what gradients see, no value
     "lift",
     "lift_fresh",
