@@ -63,6 +63,11 @@ void onFatalError(const char *reason) {
     throw JitError(std::string("LLVM cannot compile this module: ") + reason);
 }
 
+struct FatalErrorGuard {
+  FatalErrorGuard() { ++guardedCompilations; }
+  ~FatalErrorGuard() { --guardedCompilations; }
+};
+
 void initializeTargets() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -273,19 +278,13 @@ std::string hostFeatures() {
   return features;
 }
 
-FatalErrorGuard::FatalErrorGuard() {
-  initializeTargets();
-  ++guardedCompilations;
-}
-
-FatalErrorGuard::~FatalErrorGuard() { --guardedCompilations; }
-
 namespace {
 
 /// Compiles the module that `make(context, errors)` gives, for the machine of the options.
 template <typename Make> std::string compileMade(const CompileOptions &options, Output output, Make make) {
   if (options.codegenLevel < 0 || options.codegenLevel > 3)
     throw JitError("codegen_level must be 0..3, found " + std::to_string(options.codegenLevel));
+  initializeTargets();
   FatalErrorGuard guard;
   const std::string triple = options.triple == "host" ? hostTriple() : options.triple;
   LentTargetMachine machine(options, triple);

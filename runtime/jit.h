@@ -40,15 +40,6 @@ std::string compile(MlirOperation module, const CompileOptions &options, Output 
 /// Compiles a module of LLVM IR, text or bitcode, likewise; its own target and data layout are not kept.
 std::string compileLlvm(std::string_view code, const CompileOptions &options, Output output);
 
-/// While it lives, a fatal error of LLVM on this thread is a JitError.
-class FatalErrorGuard {
-public:
-  FatalErrorGuard();
-  ~FatalErrorGuard();
-  FatalErrorGuard(const FatalErrorGuard &) = delete;
-  FatalErrorGuard &operator=(const FatalErrorGuard &) = delete;
-};
-
 std::string hostTriple();
 std::string hostCpu();
 std::string hostFeatures();

@@ -6,7 +6,6 @@
 #include "callbacks.h"
 #include "codegen_queue.h"
 #include "executable.h"
-#include "guarded_passes.h"
 #include "jit.h"
 #include "random_state.h"
 #include "runtime.h"
@@ -195,18 +194,6 @@ nb::object callOnLargeStack(const nb::callable &function) {
   return value;
 }
 
-void defineGuardedPasses(nb::module_ &module) {
-  module.def(
-      "run_guarded",
-      [](nb::handle operation, const std::string &pipeline, bool verify) {
-        const PassesEnd end = runGuarded(operationOf(operation), pipeline, verify);
-        static const char *const kinds[] = {"done", "failed", "crashed"};
-        return nb::make_tuple(kinds[end.kind], end.message);
-      },
-      nb::arg("operation"), nb::arg("pipeline"), nb::arg("verify"),
-      "Runs passes whose crash does not end the process: how they ended, and what they said.");
-}
-
 void defineStack(nb::module_ &module) {
   module.attr("KERNEL_STACK_BYTES") = kernelStackBytes;
   module.def(
@@ -249,7 +236,6 @@ NB_MODULE(_runtime, module) {
   defineJit(module);
   defineCodegenQueue(module);
   defineMemory(module);
-  defineGuardedPasses(module);
   defineStack(module);
   module.def(
       "set_python_callbacks", [](nb::callable run) { setPythonCallbacks(run.ptr()); }, nb::arg("run"),

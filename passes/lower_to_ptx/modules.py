@@ -13,9 +13,9 @@ from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, Stage
 from hlo.passes.hlo_to_gpu.target import GpuTarget
 
 PIPELINE = (
-    "convert-scf-to-cf,convert-vector-to-llvm{use-vector-alignment=true},"
+    "builtin.module(convert-scf-to-cf,convert-vector-to-llvm{use-vector-alignment=true},"
     "convert-func-to-llvm{use-bare-ptr-memref-call-conv=true},convert-to-llvm,"
-    "reconcile-unrealized-casts"
+    "reconcile-unrealized-casts)"
 )
 
 
@@ -64,8 +64,10 @@ def lower_to_llvm(
     """The kernels as a `gpu.module` of the llvm dialect, for a target."""
     stages = stages_of(kernels)
     module = ir.parse_module(kernels_text(kernels), context)
-    ir.run_guarded(module, PIPELINE, verify=False)
     with context, ir.Location.unknown():
+        manager = ir.PassManager.parse(PIPELINE)
+        manager.enable_verifier(False)
+        manager.run(module.operation)
         for op in module.body.operations:
             if op.operation.name != "llvm.func":
                 continue
@@ -114,21 +116,8 @@ def lower_to_ptx(
         bitcode: also keep the optimised LLVM bitcode that the PTX was made from.
 
     Raises:
-        CompileError: LLVM can make no PTX for this target; `op` is the kernel's name.
+        CompileError: LLVM wrote no PTX for this target.
     """
-    try:
-        return _lowered(name, kernels, target, bitcode=bitcode)
-    except ir.PassCrashError as error:
-        raise CompileError(
-            f"no code for {target.chip}: {error.message}; compile for another chip "
-            "or for the CPU, and please report it",
-            op=_crashing(kernels, target),
-        ) from None
-
-
-def _lowered(
-    name: str, kernels: Mapping[str, GpuKernel], target: GpuTarget, *, bitcode: bool
-) -> GpuModule:
     context = ir.make_gpu_context()
     llvm = lower_to_llvm(name, kernels, target, context)
     ptx = _serialized(llvm, context, "isa").rstrip(b"\0").decode()
@@ -136,16 +125,6 @@ def _lowered(
         raise CompileError(f"LLVM made no code for {target.chip} of the kernels in {name}")
     code = _serialized(llvm, context, "llvm") if bitcode else None
     return GpuModule(name, tuple(stages_of(kernels)), llvm, ptx, code)
-
-
-def _crashing(kernels: Mapping[str, GpuKernel], target: GpuTarget) -> str:
-    """The first kernel that LLVM cannot make code of on its own; all of them if each can be."""
-    for name, kernel in kernels.items():
-        try:
-            _lowered("alone", {name: kernel}, target, bitcode=False)
-        except ir.PassCrashError:
-            return name
-    return ", ".join(kernels)
 
 
 def lower_to_bitcode(name: str, kernels: Mapping[str, GpuKernel], target: GpuTarget) -> bytes:
@@ -156,5 +135,8 @@ def lower_to_bitcode(name: str, kernels: Mapping[str, GpuKernel], target: GpuTar
 
 def _serialized(llvm: str, context: ir.Context, form: str) -> bytes:
     module = ir.parse_module(llvm, context)
-    ir.run_guarded(module, f"gpu-module-to-binary{{format={form}}}")
+    with context:
+        ir.PassManager.parse(f"builtin.module(gpu-module-to-binary{{format={form}}})").run(
+            module.operation
+        )
     return gpu_objects.code_of(module)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
@@ -207,28 +207,16 @@ def _made(
     source: ProgramSource, chip: GpuTarget, chosen: Options, watch: Stopwatch
 ) -> tuple[StoredProgram, MadeProgram]:
     """The launch plan as the only object of a stored program, its constants apart."""
-    places: dict[str, str] = {}  # where kernels come from, by the code of their first stage
-
-    def emit(region: Region) -> GpuKernel:
-        kernel = emit_gpu_kernel(
-            region, deterministic=chosen.deterministic, tf32=chosen.tf32, target=chip
-        )
-        if kernel.stages and region.nodes:
-            places.setdefault(kernel.stages[0].text, region.nodes[-1].location)
-        return kernel
-
+    emit = partial(
+        emit_gpu_kernel, deterministic=chosen.deterministic, tf32=chosen.tf32, target=chip
+    )
     made = make_program(source.module, chosen, watch, emit, composites=False)
     with watch.stage("ptx"):
         kernels = cast(Mapping[str, GpuKernel], made.host.kernels)
-        modules: list[GpuModule] = []
-        for name, part in module_parts(kernels).items():
-            try:
-                modules.append(lower_to_ptx(name, part, chip, bitcode=chosen.emulator == "fibers"))
-            except CompileError as error:
-                if error.op not in part:
-                    raise
-                where = places.get(part[error.op].stages[0].text)
-                raise CompileError(error.message, op=error.op, location=where) from None
+        modules: list[GpuModule] = [
+            lower_to_ptx(name, part, chip, bitcode=chosen.emulator == "fibers")
+            for name, part in module_parts(kernels).items()
+        ]
     name = name_of(source.module)
     with watch.stage("plan"):
         plan = host_to_plan(

@@ -22,8 +22,6 @@ from hlo.ir.context import make_context as make_context
 from hlo.ir.context import make_gpu_context as make_gpu_context
 from hlo.ir.context import make_lowering_context as make_lowering_context
 from hlo.ir.context import shared_context as shared_context
-from hlo.ir.guarded import PassCrashError as PassCrashError
-from hlo.ir.guarded import run_guarded as run_guarded
 from hlo.ir.parsing import parse_module as parse_module
 from hlo.ir.parsing import verify as verify
 from hlo.ir.traversal import GraphReader as GraphReader
