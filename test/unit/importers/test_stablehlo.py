@@ -212,7 +212,7 @@ def test_other_types_are_type_errors() -> None:
 
 
 def test_without_jaxlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    jaxlib_bridge._dialects.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    jaxlib_bridge._loaded_dialects.cache_clear()  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setitem(sys.modules, "jaxlib.mlir", None)
     try:
         with pytest.raises(MissingExtraError, match=r"pip install 'hlo\[jax\]'"):
@@ -220,7 +220,7 @@ def test_without_jaxlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatc
         generic = 'func.func @main(%a: tensor<f32>) -> tensor<f32> {\n  %0 = "stablehlo.abs"(%a) : (tensor<f32>) -> tensor<f32>\n  return %0 : tensor<f32>\n}'  # noqa: E501
         assert "hlo.abs" in operation_names(load_program(generic))
     finally:
-        jaxlib_bridge._dialects.cache_clear()  # pyright: ignore[reportPrivateUsage]
+        jaxlib_bridge._loaded_dialects.cache_clear()  # pyright: ignore[reportPrivateUsage]
 
 
 def test_from_jax() -> None:
