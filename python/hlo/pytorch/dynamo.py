@@ -93,14 +93,10 @@ class GraphFunction:
         graph = Graph(tuple(inputs), self._nodes, outputs, self._avals, "graph", numbers)
         layout: list[Any] = []
         avals = [each.aval for each in inputs if each.aval is not None]
-        module = lower_graph(graph, avals, self._names_of(inputs), layout)
+        module = lower_graph(graph, avals, [each.name for each in inputs], layout)
         return compile_program(module, **self._options), [
             _TENSOR if is_tensor else value for is_tensor, value in layout
         ]
-
-    @staticmethod
-    def _names_of(inputs: Sequence[Input]) -> list[str]:
-        return [each.name for each in inputs]
 
 
 _TENSOR = object()

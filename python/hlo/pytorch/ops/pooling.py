@@ -72,7 +72,7 @@ def _lowest(dtype: np.dtype[Any]) -> Any:
     return iinfo(dtype).min
 
 
-def _max_pool(self: Tracer, rank: int, windows: Windows) -> Tracer:
+def _max_pool(self: Tracer, windows: Windows) -> Tracer:
     low = tensor(_lowest(self.dtype), self.dtype)
     return lax.reduce_window(self, low, lax.max, **windows.full(self.ndim))
 
@@ -87,10 +87,8 @@ def max_pool(
     ceil_mode: bool = False,
 ) -> Tracer:
     """The largest of each window."""
-    rank = len(kernel_size)
-    extents = self.shape[self.ndim - rank :]
-    windows = Windows(extents, kernel_size, stride, padding, dilation, ceil_mode)
-    return _max_pool(self, rank, windows)
+    extents = self.shape[self.ndim - len(kernel_size) :]
+    return _max_pool(self, Windows(extents, kernel_size, stride, padding, dilation, ceil_mode))
 
 
 @aten("max_pool2d_with_indices", "max_pool3d_with_indices", "max_pool1d_with_indices")
@@ -103,8 +101,7 @@ def max_pool_with_indices(
     ceil_mode: bool = False,
 ) -> tuple[Tracer, Tracer]:
     """The largest of each window, and where it was in the plane."""
-    rank = len(kernel_size)
-    extents = self.shape[self.ndim - rank :]
+    extents = self.shape[self.ndim - len(kernel_size) :]
     windows = Windows(extents, kernel_size, stride, padding, dilation, ceil_mode)
     plane = lax.reshape(lax.iota(INT64, int(np.prod(extents))), extents)
     places = hnp.broadcast_to(plane, self.shape)
@@ -122,7 +119,7 @@ def max_pool_with_indices(
     found = lax.reduce_window(
         (self, places), (low, tensor(-1, INT64)), larger, **windows.full(self.ndim)
     )
-    return _max_pool(self, rank, windows), found[1]
+    return _max_pool(self, windows), found[1]
 
 
 def _covered(windows: Windows, extents: Sequence[int], include_pad: bool) -> list[Any]:
@@ -164,8 +161,7 @@ def avg_pool(
     divisor_override: int | None = None,
 ) -> Tracer:
     """The mean of each window."""
-    rank = len(kernel_size)
-    extents = self.shape[self.ndim - rank :]
+    extents = self.shape[self.ndim - len(kernel_size) :]
     windows = Windows(extents, kernel_size, stride, padding, 1, ceil_mode)
     x = widened(self)
     total = lax.reduce_window(x, tensor(0, x.dtype), lax.add, **windows.full(x.ndim))

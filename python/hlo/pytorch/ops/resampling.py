@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,49 +44,28 @@ def _nearest(self: Tracer, sizes: Sequence[int], scales: Any, half: float) -> Tr
     return self
 
 
-@aten("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
-@aten("upsample_nearest1d.vec", "upsample_nearest2d.vec", "upsample_nearest3d.vec")
-def upsample_nearest(
-    self: Tracer | None = None,
-    output_size: Sequence[int] | None = None,
-    scales: Any = None,
-    input: Tracer | None = None,
-    scale_factors: Floats = None,
-    scales_d: float | None = None,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
-) -> Tracer:
-    """The element at floor(i / scale)."""
-    x = self if self is not None else input
-    assert x is not None
-    return _by_nearest(x, output_size, scale_factors, (scales, scales_d, scales_h, scales_w), 0.0)
+def _entry(resample: Callable[[Tracer, Sequence[int], Any, bool], Tracer]) -> Callable[..., Tracer]:
+    """The arguments that all these operators share, under both of their spellings."""
 
+    def call(
+        self: Tracer | None = None,
+        output_size: Sequence[int] | None = None,
+        align_corners: bool = False,
+        scales: float | None = None,
+        input: Tracer | None = None,
+        scale_factors: Floats = None,
+        scales_d: float | None = None,
+        scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tracer:
+        x = self if self is not None else input
+        assert x is not None
+        rank = x.ndim - 2
+        named = [scales] if rank == 1 else [scales_d, scales_h, scales_w][3 - rank :]
+        sizes = _sizes(x, output_size, scale_factors)
+        return resample(x, sizes, _given(scale_factors, rank, named), align_corners)
 
-@aten("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d")
-@aten("_upsample_nearest_exact1d.vec", "_upsample_nearest_exact2d.vec")
-def upsample_nearest_exact(
-    self: Tracer | None = None,
-    output_size: Sequence[int] | None = None,
-    scales: Any = None,
-    input: Tracer | None = None,
-    scale_factors: Floats = None,
-    scales_d: float | None = None,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
-) -> Tracer:
-    """The element at floor((i + 1/2) / scale)."""
-    x = self if self is not None else input
-    assert x is not None
-    return _by_nearest(x, output_size, scale_factors, (scales, scales_d, scales_h, scales_w), 0.5)
-
-
-def _by_nearest(
-    x: Tracer, output_size: Any, factors: Floats, named: tuple[Any, ...], half: float
-) -> Tracer:
-    rank = x.ndim - 2
-    sizes = _sizes(x, output_size, factors)
-    listed = [named[0]] if rank == 1 else list(named[4 - rank :])
-    return _nearest(x, sizes, _given(factors, rank, listed), half)
+    return call
 
 
 def _positions(
@@ -153,41 +132,17 @@ def _interpolated(
     return convert(found, x.dtype)
 
 
-@aten("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
-@aten("upsample_linear1d.vec", "upsample_bilinear2d.vec", "upsample_trilinear3d.vec")
-def upsample_linear(
-    self: Tracer | None = None,
-    output_size: Sequence[int] | None = None,
-    align_corners: bool = False,
-    scales: Any = None,
-    input: Tracer | None = None,
-    scale_factors: Floats = None,
-    scales_d: float | None = None,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
-) -> Tracer:
-    """Linear interpolation along each dimension."""
-    x = self if self is not None else input
-    assert x is not None
-    rank = x.ndim - 2
-    listed = [scales] if rank == 1 else [scales_d, scales_h, scales_w][3 - rank :]
-    sizes = _sizes(x, output_size, scale_factors)
-    return _interpolated(x, sizes, align_corners, _given(scale_factors, rank, listed))
-
-
-@aten("upsample_bicubic2d", "upsample_bicubic2d.vec")
-def upsample_bicubic(
-    self: Tracer | None = None,
-    output_size: Sequence[int] | None = None,
-    align_corners: bool = False,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
-    input: Tracer | None = None,
-    scale_factors: Floats = None,
-) -> Tracer:
-    """Cubic interpolation along each dimension."""
-    x = self if self is not None else input
-    assert x is not None
-    sizes = _sizes(x, output_size, scale_factors)
-    scales = _given(scale_factors, 2, [scales_h, scales_w])
-    return _interpolated(x, sizes, align_corners, scales, cubic=True)
+# The element at floor(i / scale), or at floor((i + 1/2) / scale).
+_at_start = _entry(lambda x, sizes, scales, _: _nearest(x, sizes, scales, 0.0))
+_at_middle = _entry(lambda x, sizes, scales, _: _nearest(x, sizes, scales, 0.5))
+for _rank in (1, 2, 3):
+    aten(f"upsample_nearest{_rank}d", f"upsample_nearest{_rank}d.vec")(_at_start)
+    _exact = f"_upsample_nearest_exact{_rank}d"
+    aten(_exact, f"{_exact}.vec")(_at_middle)
+_linear = _entry(lambda x, sizes, scales, corners: _interpolated(x, sizes, corners, scales))
+_cubic = _entry(
+    lambda x, sizes, scales, corners: _interpolated(x, sizes, corners, scales, cubic=True)
+)
+aten("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")(_linear)
+aten("upsample_linear1d.vec", "upsample_bilinear2d.vec", "upsample_trilinear3d.vec")(_linear)
+aten("upsample_bicubic2d", "upsample_bicubic2d.vec")(_cubic)
