@@ -174,23 +174,34 @@ class AttentionTiles(AttentionThread):
             following = b.op(f"arith.addi {loop.iv}, {b.index(1)} : index")
             with b.when(b.op(f"arith.cmpi ult, {following}, {high} : index")):
                 self._fetch_keys(em.variable(following, self.tiles))
-            factors: list[list[Value]] = []
-            shrinks: list[str] = []
-            found = [self.key(tile, column) for column in self.products.own_columns]
-            keys, exist = [key for key, _ in found], [exists for _, exists in found]
-            for i, (where, scores) in enumerate(zip(self.places, scored, strict=True)):
-                logits = self.logits(where, keys, exist, scores)
-                weights, shrink, states[i] = self.absorb(
-                    where, keys, logits, states[i], self.products.distances
-                )
-                factors.append(weights)
-                shrinks.append(shrink)
+            factors, shrinks = self.absorb_tile(tile, scored, states)
             sums = self.products.shrink(sums, shrinks)
             sums = self.products.outer(factors, self.values, sums, self.shape.width)
             loop.yielded = [n for s in states for n in (s.peak, s.total)] + sums
         return loop.results
 
     # -- fetching ----------------------------------------------------------------------------------
+    def absorb_tile(
+        self, tile: Affine, scored: Sequence[Sequence[str]], states: list[RowState]
+    ) -> tuple[list[list[Value]], list[str]]:
+        """Takes a tile's scores into the states of this thread's rows, which it replaces.
+
+        Returns:
+            The weights of each row, and what its sums so far shrink by.
+        """
+        factors: list[list[Value]] = []
+        shrinks: list[str] = []
+        found = [self.key(tile, column) for column in self.products.own_columns]
+        keys, exist = [key for key, _ in found], [exists for _, exists in found]
+        for i, (where, scores) in enumerate(zip(self.places, scored, strict=True)):
+            logits = self.logits(where, keys, exist, scores)
+            weights, shrink, states[i] = self.absorb(
+                where, keys, logits, states[i], self.products.distances
+            )
+            factors.append(weights)
+            shrinks.append(shrink)
+        return factors, shrinks
+
     def key(self, tile: Affine, place: Affine) -> tuple[Affine, str | None]:
         """A key of a tile, and whether it exists."""
         return self.em.clamped(tile * self.shape.keys + place, self.parts.keys)

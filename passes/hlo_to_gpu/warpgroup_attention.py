@@ -345,17 +345,7 @@ class WarpgroupAttention(AttentionTiles):
             states, sums = self._unpacked(loop.carried)
             b.await_phase(self._barrier(slot, 0), parity)
             scored = self._scores(slot)
-            factors: list[list[Value]] = []
-            shrinks: list[str] = []
-            found = [self.key(tile, column) for column in self.products.own_columns]
-            keys, exist = [key for key, _ in found], [exists for _, exists in found]
-            for i, (where, scores) in enumerate(zip(self.places, scored, strict=True)):
-                logits = self.logits(where, keys, exist, scores)
-                weights, shrink, states[i] = self.absorb(
-                    where, keys, logits, states[i], self.products.distances
-                )
-                factors.append(weights)
-                shrinks.append(shrink)
+            factors, shrinks = self.absorb_tile(tile, scored, states)
             sums = self.products.shrink(sums, shrinks)
             b.await_phase(self._barrier(slot, 1), parity)
             sums = self._add_values(slot, factors, sums)
