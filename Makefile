@@ -14,6 +14,8 @@ BENCHMARK_PEERS ?= torch==2.13.0+cpu iree-base-compiler iree-base-runtime numpy
 # LAPACK's tests compare with jaxlib, whose libraries are not looked at.
 VALGRIND_TESTS := $(filter-out %_lapack.py,$(wildcard test/unit/runtime/test_*.py)) \
   $(addprefix test/unit/packing/test_,borrow.py greedy_placement.py pack.py packing_bound.py placement_validator.py)
+# The benchmarks time the vendor library as it finds the processor, not as these variables would have it.
+BENCHMARK = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python
 CLANG_FORMAT_SOURCES := $(shell git ls-files 'dialects/*.cpp' 'dialects/*.h' 'runtime/*.cpp' 'runtime/*.h')
 
 .PHONY: setup demo test test-all test-gpu test-asan test-valgrind bench bench-check bench-peers lint format docs clean
@@ -40,7 +42,6 @@ test: setup
 test-all: setup
 	$(BIN)/python -m pytest test
 
-# Beside XLA, also PyTorch and IREE where they are installed: by `make bench-peers`, or PEERS=FOLDER of a virtual environment.
 # What is proven of GPU code without a GPU, whole: an hour or two. `make test` runs a sample of it.
 test-gpu: setup
 	$(BIN)/python -m pytest test/unit/gpu test/e2e/gpu test/conformance/test_gpu_harnesses.py
@@ -59,13 +60,21 @@ test-valgrind: setup
 	  --error-exitcode=99 --error-limit=no --num-callers=30 \
 	  $(BIN)/python -m pytest -p no:cacheprovider -m 'not slow' $(VALGRIND_TESTS)
 
+# Beside XLA, also PyTorch and IREE where they are installed: by `make bench-peers`, or PEERS=FOLDER of a virtual environment.
+# The programs take 7 minutes, the micro-benchmarks 15.
 bench: setup
-	env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python benchmarks/run.py
+	$(BENCHMARK) benchmarks/run.py
+	$(BENCHMARK) benchmarks/micro.py
+	$(BENCHMARK) benchmarks/micro_dots.py
+	$(BENCHMARK) benchmarks/micro_convolutions.py
+	$(BENCHMARK) benchmarks/loops.py
 
-# Fails if a figure is worse than in docs/benchmarks.json.
+# Fails if a figure is worse than in docs/benchmarks.json or docs/benchmark_micro.json.
 bench-check: setup
-	-env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python benchmarks/run.py --json=build/benchmarks.json --markdown=
+	-$(BENCHMARK) benchmarks/run.py --json=build/benchmarks.json --markdown=
+	-$(BENCHMARK) benchmarks/micro.py --json=build/micro.json --markdown=
 	$(BIN)/python benchmarks/compare.py build/benchmarks.json
+	$(BIN)/python benchmarks/compare.py build/micro.json docs/benchmark_micro.json
 
 bench-peers:
 	$(PYTHON) -m venv .venv-peers

@@ -1,4 +1,5 @@
-"""`make bench-check`: whether figures are worse than the committed ones, docs/benchmarks.json.
+"""`make bench-check`: whether figures are worse than the committed ones, docs/benchmarks.json of
+the programs and docs/benchmark_micro.json of the micro-benchmarks.
 
 Times on two days or machines say little; the ratio of a peer's time to ours, measured in
 alternation in one run, says more. A ratio may fall by the tolerance and by what the times varied;
@@ -44,16 +45,38 @@ def compare(before: Figures, after: Figures, tolerance: float = TOLERANCE) -> li
     """What changed by more than tolerance and noise, in the programs that both have.
 
     Args:
-        before, after: contents of a JSON file of benchmarks/run.py.
+        before, after: contents of a JSON file of benchmarks/run.py, or both of benchmarks/micro.py.
         tolerance: how far a ratio may move, relative.
     """
-    known = {report["name"]: report for report in before["programs"]}
-    return [
+    cases = {case["name"]: case for case in before.get("cases", [])}
+    found = [
         finding
-        for report in after["programs"]
+        for case in after.get("cases", [])
+        if case["name"] in cases
+        for finding in _compare_case(cases[case["name"]], case)
+    ]
+    known = {report["name"]: report for report in before.get("programs", [])}
+    return found + [
+        finding
+        for report in after.get("programs", [])
         if report["name"] in known
         for finding in _compare_program(known[report["name"]], report, tolerance)
     ]
+
+
+def _compare_case(before: Figures, after: Figures) -> list[Finding]:
+    """A micro-benchmark runs for microseconds, and how its times vary is not on record: they are
+    taken to vary as much as any may.
+    """
+    return [
+        finding
+        for peer in ("jax_us", "torch_us")
+        if before[peer] is not None and after[peer] is not None
+        for finding in _ratio(
+            after["name"], f"{peer.removesuffix('_us')} time / ours",
+            before[peer] / before["ours_us"], after[peer] / after["ours_us"], MOST_NOISE,
+        )
+    ]  # fmt: skip
 
 
 def _compare_program(before: Figures, after: Figures, tolerance: float) -> list[Finding]:
@@ -119,8 +142,10 @@ def main() -> int:
     findings = compare(before, after, args.tolerance)
     for finding in findings:
         print(finding)
+    kind = "cases" if "cases" in after else "programs"
+    count = len(after[kind])
     worse = sum(finding.worse for finding in findings)
-    print(f"{worse} worse, {len(findings) - worse} better, of {len(after['programs'])} programs")
+    print(f"{worse} worse, {len(findings) - worse} better, of {count} {kind}")
     return 1 if worse else 0
 
 

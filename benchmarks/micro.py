@@ -10,7 +10,6 @@ processor and counts processor time, which other work on the machine changes les
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import sys
@@ -24,6 +23,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 import numpy as np
 from micro_cases import Case, cases
 from micro_model_cases import model_cases
+from report_page import machine
 from timing import (
     Clock,
     Run,
@@ -34,6 +34,7 @@ from timing import (
     names_of,
     parser,
     time_in_turn,
+    torch_of,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -72,6 +73,7 @@ def main() -> int:
     clock = clock_of(args)
     import jax
 
+    before = machine()
     chosen = [c for c in (*cases(), *model_cases()) if is_chosen(c.name, args.patterns)]
     limits = measured_limits(clock, args.threads)
     print(f"read {limits.read:.1f} GB/s, copy {limits.copy:.1f} GB/s", flush=True)
@@ -86,9 +88,15 @@ def main() -> int:
     if args.patterns:
         return 0
     args.json.parent.mkdir(parents=True, exist_ok=True)
-    record = {"limits": asdict(limits), "figures": [asdict(figure) for figure in figures]}
+    record = {
+        "machine": before,
+        "limits": asdict(limits),
+        "cases": [asdict(figure) for figure in figures],
+    }
     args.json.write_text(json.dumps(record, indent=1) + "\n")
-    args.markdown.write_text(page(figures, limits, counted(args)))
+    if args.markdown is not None:
+        counts = f"{counted(args)} ({before['text']})"
+        args.markdown.write_text(page(figures, limits, counts))
     return 0
 
 
@@ -190,11 +198,9 @@ def call_overheads(clock: Clock, rounds: int) -> list[Figure]:
 
 def _torch_run(case: Case, arguments: Sequence[Any], threads: int) -> Run | None:
     """The case in eager torch, if that is installed and has the operation."""
-    if case.torch is None or importlib.util.find_spec("torch") is None:
+    torch = None if case.torch is None else torch_of(threads)
+    if torch is None:
         return None
-    torch: Any = importlib.import_module("torch")
-    if threads:
-        torch.set_num_threads(threads)
     tensors = [torch.from_numpy(a) for a in arguments]
     function = case.torch
     return lambda: function(torch, *tensors)
@@ -225,6 +231,7 @@ def page(figures: Sequence[Figure], limits: Limits, clock: str) -> str:
     """The page docs/benchmark_micro.md; `clock` says in words what the times are."""
     mean = geometric_mean(figure.ratio for figure in figures)
     behind = [figure.name for figure in figures if figure.ratio < 1]
+    behind_torch = [f.name for f in figures if f.torch_us is not None and f.torch_us < f.ours_us]
     lines = [
         HEADING,
         "Written by `benchmarks/micro.py`: one operation or a small fusion each, f32 unless said, "
@@ -232,7 +239,8 @@ def page(figures: Sequence[Figure], limits: Limits, clock: str) -> str:
         f"the bandwidth measured in the same run for a sum ({limits.read:.1f} GB/s) or a copy "
         f"({limits.copy:.1f} GB/s), for what does not fit in the caches.",
         "",
-        f"Geometric mean of jax's time / ours: {mean:.2f}. Behind jax: {names_of(behind)}.",
+        f"Geometric mean of jax's time / ours: {mean:.2f}. Behind jax: {names_of(behind)}. "
+        f"Behind torch: {names_of(behind_torch)}.",
         "",
         "| case | ours us | jax us | x jax | x torch | GB/s | limit |",
         "|---|---|---|---|---|---|---|",
@@ -248,10 +256,16 @@ def page(figures: Sequence[Figure], limits: Limits, clock: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _path_or_none(text: str) -> Path | None:
+    return Path(text) if text else None
+
+
 def _parser() -> argparse.ArgumentParser:
     made = parser(__doc__)
-    made.add_argument("--json", type=Path, default=ROOT / "out" / "micro.json")
-    made.add_argument("--markdown", type=Path, default=ROOT / "docs" / "benchmark_micro.md")
+    made.add_argument("--json", type=Path, default=ROOT / "docs" / "benchmark_micro.json")
+    made.add_argument(
+        "--markdown", type=_path_or_none, default=ROOT / "docs" / "benchmark_micro.md"
+    )
     return made
 
 

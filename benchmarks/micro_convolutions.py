@@ -11,7 +11,6 @@ and its weights are in its own order.
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import os
 import sys
@@ -35,6 +34,7 @@ from timing import (
     parser,
     threads_of,
     time_in_turn,
+    torch_of,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -377,9 +377,7 @@ def measure(case: Case, clock: Clock, threads: int, rounds: int) -> Figure:
         lambda: compiled(*arguments),
         lambda: jax.block_until_ready(executable(*on_device)),
     ]
-    if importlib.util.find_spec("torch") is not None:
-        torch: Any = importlib.import_module("torch")
-        torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
+    if (torch := torch_of(threads)) is not None:
         runs.append(case.torch(torch, *arguments))
     seconds = time_in_turn(runs, clock, rounds)
     torch_us = 1e6 * seconds[2] if len(seconds) > 2 else None

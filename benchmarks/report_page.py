@@ -128,7 +128,7 @@ def noise_warnings(figures: dict[str, Any]) -> list[str]:
         found.append(f"the load average was {load:.1f} before the run, so others took processors")
     noisy = [
         f"{report['name']} ({report['spread']:.0%})"
-        for report in figures["programs"]
+        for report in figures.get("programs", [])
         if "error" not in report and report["spread"] > NOISY_SPREAD
     ]
     if noisy:

@@ -17,11 +17,11 @@ from typing import Any
 
 from outside_peers import NAMES
 from report_page import line_of, machine, markdown, noise_warnings, report_matches, summary
+from timing import DEFAULT_PEERS
 
 ROOT = Path(__file__).resolve().parent.parent
 HARNESS = Path(__file__).resolve().parent / "harness.py"
 DEFAULT_PROGRAMS = ROOT.parent / "shared" / "programs"
-DEFAULT_PEERS = ROOT / ".venv-peers"
 
 
 def main() -> int:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import importlib
+import importlib.util
 import math
 import os
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+DEFAULT_PEERS = ROOT / ".venv-peers"
 
 SAMPLE_SECONDS = 2e-4
 # Between the runs of two sides: the idle threads of OpenMP and of Eigen spin for some milliseconds
@@ -44,6 +52,23 @@ def clock_of(args: argparse.Namespace) -> Clock:
 def threads_of(args: argparse.Namespace) -> int:
     """How many threads run."""
     return args.threads or len(os.sched_getaffinity(0))
+
+
+def torch_of(threads: int) -> Any | None:
+    """PyTorch with so many threads (0 for all processors): this environment's, or that of the
+    environment which `make bench-peers` made or $PEERS names, if its Python has our version; None
+    where there is none. Packages that both environments have are this one's.
+    """
+    if importlib.util.find_spec("torch") is None:
+        peers = Path(os.environ.get("PEERS") or DEFAULT_PEERS)
+        version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        packages = peers / "lib" / version / "site-packages"
+        if not (packages / "torch").is_dir():
+            return None
+        sys.path.append(str(packages))
+    torch: Any = importlib.import_module("torch")
+    torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
+    return torch
 
 
 def counted(args: argparse.Namespace) -> str:

@@ -76,6 +76,21 @@ def test_noise_excuses_only_so_much() -> None:
     assert found(run_ms=2.9, spread=5.0) == []
 
 
+def cases(**changes: Any) -> dict[str, Any]:
+    case = {"name": "add 4096", "ours_us": 1.0, "jax_us": 8.0, "torch_us": 2.0}
+    return {"machine": QUIET, "cases": [{**case, **changes}]}
+
+
+def test_ratios_of_micro_benchmarks_are_compared_too() -> None:
+    def found_of(**changes: Any) -> list[tuple[str, bool]]:
+        return [(f.what, f.worse) for f in compare.compare(cases(), cases(**changes))]
+
+    assert found_of() == found_of(ours_us=1.49) == found_of(jax_us=6.0, torch_us=None) == []
+    assert found_of(ours_us=1.51) == [("jax time / ours", True), ("torch time / ours", True)]
+    assert found_of(jax_us=16.0) == [("jax time / ours", False)]
+    assert found_of(name="new", ours_us=9.0) == []
+
+
 def test_a_slower_machine_is_no_finding() -> None:
     slower = {**REPORT["peer"], "run_ms": 12.0}
     others = {"torch": {**REPORT["others"]["torch"], "run_ms": 9.0}}

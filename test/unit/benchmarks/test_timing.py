@@ -57,3 +57,24 @@ def test_runs_take_turns_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
         assert set(order[start + 1 : end]) == {name}
         assert order[start - 1] == name  # it was warm
     assert pauses == [timing.PAUSE_SECONDS] * 6
+
+
+def test_torch_may_come_from_the_environment_of_the_peers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if "peers" not in entry])
+    monkeypatch.setitem(sys.modules, "torch", None)  # so that the import below is undone
+    del sys.modules["torch"]
+    monkeypatch.setattr(timing.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setenv("PEERS", str(tmp_path))
+    assert timing.torch_of(2) is None
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    package = tmp_path / "lib" / version / "site-packages" / "torch"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "threads = []\ndef set_num_threads(count):\n    threads.append(count)\n"
+    )
+    torch = timing.torch_of(2)
+    assert torch is not None
+    assert torch.threads == [2]
+    assert sys.path[-1] == str(package.parent)  # last: this environment's packages win
