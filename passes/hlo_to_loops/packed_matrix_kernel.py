@@ -27,6 +27,8 @@ from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand, matrix_operan
 from hlo.passes.hlo_to_loops.panel_packing import PanelPacking, Part
 from hlo.passes.hlo_to_loops.product_blocking import packs
 
+LINE_BYTES = 64  # of a cache
+
 
 def emit_packed_product(region: Region) -> Kernel | None:
     """A kernel for one dot of matrices and elementwise ops after it; None if it is no such."""
@@ -57,7 +59,7 @@ class _Product(PanelPacking):
             for tensor in region.arguments
             if tensor in after and tensor.size == node.results[0].size
         ]
-        self.fetched = self._source_of(node.operands[1])
+        self.fetched = tuple(self._source_of(operand) for operand in node.operands)
 
     def _source_of(self, operand: Tensor) -> Buffer | None:
         """The memory that an operand is computed from element by element; None if there is none."""
@@ -101,17 +103,26 @@ class _Product(PanelPacking):
         self.first_panel = column_block * s.panels
         self.tile_count = self._count(self.first_tile, s.tiles, s.all_tiles)
         self.panel_count = self._count(self.first_panel, s.panels, s.all_panels)
-        beyond = em.index(self.right_at((self.first_panel + s.panels) * s.width, ZERO))
+        beyond = (
+            em.index(self.left_at((self.first_tile + s.tiles) * s.rows, ZERO)),
+            em.index(self.right_at((self.first_panel + s.panels) * s.width, ZERO)),
+        )
         if s.depth_blocks == 1:
             self._part(Part(ZERO, ZERO, b.index(s.k), beyond))
             return
         with b.loop(b.index(0), b.index(s.depth_blocks), b.index(1)) as loop:
             first = em.variable(loop.iv, s.depth_blocks) * s.depth
-            below = em.index(self.right_at(self.first_panel * s.width, first + s.depth))
+            below = (
+                em.index(self.left_at(self.first_tile * s.rows, first + s.depth)),
+                em.index(self.right_at(self.first_panel * s.width, first + s.depth)),
+            )
             last = b.op(f"arith.cmpi eq, {loop.iv}, {b.index(s.depth_blocks - 1)} : index")
-            following = b.op(f"arith.select {last}, {beyond}, {below} : index")
+            left, right = (
+                b.op(f"arith.select {last}, {after}, {inside} : index")
+                for after, inside in zip(beyond, below, strict=True)
+            )
             steps = self._count(first, s.depth, s.k)
-            self._part(Part(Affine.variable(loop.iv), first, steps, following))
+            self._part(Part(Affine.variable(loop.iv), first, steps, (left, right)))
 
     def _count(self, first: Affine, most: int, total: int) -> str:
         b, em = self.builder, self.em
@@ -207,6 +218,7 @@ class _Product(PanelPacking):
         carried = [(value, self.vector()) for value in sums]
         with b.loop(b.index(0), part.steps, run, carried) as outer:
             first = em.variable(outer.iv, s.depth)
+            self._fetch_left(tile, panel, first, part)
             self._fetch_panel(tile, panel, first, part)
             self._fetch_beside(tile, panel, rows, columns, first, part)
             count = run
@@ -258,10 +270,11 @@ class _Product(PanelPacking):
         em, s = self.em, self.blocking
         run = s.fetching_steps
         number, _ = em.divmod(first, run)
-        if self.fetched is None:
+        source = self.fetched[1]
+        if source is None:
             return
         share, span = -(-run // s.tiles), self.factors.span
-        start = em.variable(part.next, self.node.operands[1].size)
+        start = em.variable(part.next[1], self.node.operands[1].size)
         for i in range(share):
             row = (tile * -(-s.depth // run) + number) * share + i
             for v in range(s.vectors):
@@ -271,7 +284,27 @@ class _Product(PanelPacking):
                     place = column * self.right.free.stride + along * (s.lanes * span)
                 else:
                     place = panel * s.width + v * s.lanes + row * (self.right.summed.stride * span)
-                self._fetch(self.fetched, start + place, 2)
+                self._fetch(source, start + place, 2)
+
+    def _fetch_left(self, tile: Affine, panel: Affine, first: Affine, part: Part) -> None:
+        """Fetches lines of a transposed left operand that is packed next: each tile its share."""
+        em, s, source = self.em, self.blocking, self.fetched[0]
+        if not self.left_is_transposed or source is None or self.left.free.stride != 1:
+            return
+        runs = -(-s.depth // s.fetching_steps)
+        in_line = LINE_BYTES // source.type.memory_bytes
+        across = -(-s.tiles * s.rows // in_line)
+        share = -(-s.depth * self.factors.span * across // (s.tiles * s.panels * runs))
+        steps, lines = -(-share // across), min(share, across)
+        number, _ = em.divmod(first, s.fetching_steps)
+        number = (tile * s.panels + panel) * runs + number
+        row, run = em.divmod(number, -(-across // lines))
+        elements, stride = self.node.operands[0].size, self.left.summed.stride
+        place = em.variable(part.next[0], elements) + run * (lines * in_line)
+        start = em.name_index(em.index(place + row * (steps * stride)), elements)
+        for step in range(steps):
+            for line in range(lines):
+                self._fetch(source, start + step * stride + line * in_line, 2)
 
     def _fetch_beside(
         self, tile: Affine, panel: Affine, rows: int, columns: int, first: Affine, part: Part

@@ -42,13 +42,13 @@ class Part:
         index: its number.
         at: where it begins, in steps.
         steps: SSA name of how many steps it has.
-        next: SSA name of where in the right operand what is packed after it begins.
+        next: SSA names of where in each operand what is packed after it begins.
     """
 
     index: Affine
     at: Affine
     steps: str
-    next: str
+    next: tuple[str, str]
 
 
 class PanelPacking:
