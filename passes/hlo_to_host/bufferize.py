@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 
 from hlo.passes.hlo_to_host.carried import BRANCHES, branch_source, carried_through
 from hlo.passes.hlo_to_host.host_text import HostText, Storage
+from hlo.passes.hlo_to_host.kernel_region import kernel_region
 from hlo.passes.hlo_to_host.kernel_table import KernelTable, structural_key
 from hlo.passes.hlo_to_host.launch_ids import launch_ids
 from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness, moving_starts, part_offset
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, free_tensors, splat_of
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, free_tensors, splat_of
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 
@@ -516,43 +517,6 @@ class Bufferizer:
         with text.nested("default {"):
             self._branch(last, targets)
         self._finish_branches(block, node, targets)
-
-
-# Ops whose kernels take their operands as they are in memory: constants too.
-READ_FROM_MEMORY = frozenset(
-    [
-        "custom_call",
-        "convolution",
-        "dot_general",
-        "dynamic_update_slice",
-        "fft",
-        "scatter",
-        "select_and_scatter",
-        "sort",
-    ]
-)
-
-
-def kernel_region(node: Node) -> tuple[Region, list[Tensor]]:
-    """What a kernel for `node` computes, and the values it takes; scalar constants go inside."""
-    if node.name == "fusion":
-        region = node.regions[0]
-        return region, list(node.operands)
-    region = Region(results=list(node.results))
-    inputs: list[Tensor] = []
-    for operand in dict.fromkeys(captured(node)):
-        producer = operand.producer
-        constant = (
-            producer is not None and producer.name == "constant" and splat_of(producer) is not None
-        )
-        if constant and (node.name not in READ_FROM_MEMORY or operand not in node.operands):
-            assert producer is not None
-            region.nodes.append(producer)
-        else:
-            region.arguments.append(operand)
-            inputs.append(operand)
-    region.nodes.append(node)
-    return region, inputs
 
 
 def _why_not_in_place(kernel: Kernel, operand: Storage) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from kernel_regions import node, region
 
-from hlo.passes.hlo_to_host.bufferize import kernel_region
+from hlo.passes.hlo_to_host.kernel_region import kernel_region
 from hlo.passes.hlo_to_host.kernel_table import KernelTable, KnownKernels, structural_key
 from hlo.passes.hlo_to_host.liveness import BlockLiveness
 from hlo.passes.hlo_to_loops.element_types import element_type
@@ -49,6 +49,33 @@ def test_keys_tell_operands_apart() -> None:
 
     assert key(subtract("%x, %x")) != key(subtract("%x, %y"))
     assert key(subtract("%x, %y")) == key(subtract("%y, %x"))  # inputs in order of use
+
+
+def test_keys_do_not_tell_how_a_fusion_was_written() -> None:
+    def fusion(operands: str, arguments: str, body: str) -> str:
+        return (
+            f"func.func @f(%x: {V}, %y: {V}) -> {V} {{ "
+            f'%r = "hlo.fusion"({operands}) <{{kind = "loop"}}> ({{ ^bb0({arguments}): {body} '
+            f'"hlo.return"(%sum) : ({V}) -> () }}) : ({V}, {V}) -> {V} return %r : {V} }}'
+        )
+
+    def unary(result: str, name: str, operand: str) -> str:
+        return f'{result} = "hlo.{name}"({operand}) : ({V}) -> {V} '
+
+    total = f'%sum = "hlo.subtract"(%s, %c) : ({V}, {V}) -> {V} '
+    sine, cosine = unary("%s", "sine", "%a"), unary("%c", "cosine", "%b")
+    straight = fusion("%x, %y", f"%a: {V}, %b: {V}", sine + cosine + total)
+    crossed = fusion("%y, %x", f"%b: {V}, %a: {V}", cosine + sine + total)
+    other = fusion("%x, %y", f"%b: {V}, %a: {V}", sine + unary("%c", "sine", "%b") + total)
+    assert key(straight) == key(crossed)
+    assert key(straight) != key(other)
+
+    def inputs(text: str) -> list[int]:
+        program = region(text)
+        return [program.arguments.index(t) for t in kernel_region(program.nodes[-1])[1]]
+
+    assert inputs(straight) == inputs(crossed) == [0, 1]
+    assert inputs(fusion("%x, %y", f"%b: {V}, %a: {V}", sine + cosine + total)) == [1, 0]
 
 
 def test_keys_hold_constants() -> None:
