@@ -16,6 +16,7 @@ from hlo.passes.hlo_to_host.kernel_table import KernelTable, KnownKernels
 from hlo.passes.hlo_to_loops.graph import Node, Region, reading
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.hlo_to_loops.stack import stack_bytes
 from hlo.passes.hlo_to_loops.work import WORK_PER_PIECE
 
 
@@ -168,6 +169,22 @@ def results_in_arguments(
     return aliases
 
 
+# Characters of a kernel's text, and its element operations, up to which a call of it counts.
+INLINED_CHARACTERS = 8_000
+INLINED_WORK = 2048
+INLINED_STACK_BYTES = 4096
+
+
+def is_inlinable(kernel: Kernel) -> bool:
+    """Whether a loop that calls a kernel may hold its body instead."""
+    return (
+        len(kernel.text) <= INLINED_CHARACTERS
+        and kernel.work <= INLINED_WORK
+        and not (kernel.runtime or kernel.head or kernel.tail)
+        and stack_bytes(kernel.text) <= INLINED_STACK_BYTES
+    )
+
+
 def _declaration(name: str, kernel: Kernel) -> str:
     types = [*kernel.inputs, *kernel.outputs]
     types += [f"memref<{n * t.parts}x{t.memory}>" for n, t in kernel.scratch]
@@ -179,4 +196,7 @@ def _declaration(name: str, kernel: Kernel) -> str:
         attributes += f", hlo.{key} = {count} : i64" if count else ""
     if kernel.runtime:
         attributes += ", hlo.runtime"
+    if grain >= units and is_inlinable(kernel):
+        size = len(kernel.text)
+        attributes += f", hlo.inline = {size} : i64, hlo.inputs = {len(kernel.inputs)} : i64"
     return f"  func.func private @{name}({', '.join(types)}) attributes {{{attributes}}}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,6 +32,8 @@ NEIGHBOURS = 8  # vectors of columns folded in the same loops: a row is read hal
 BLOCK_BYTES = 8 << 10  # of accumulators that fit in the nearest cache
 _FEWEST_GROUPS = 4  # vectors of several registers in a loop that takes them
 LIGHT = 16  # ops of a region that is cheap enough to be emitted for each of them
+STRAIGHT_ELEMENTS = 16  # of results that are computed without a loop
+STRAIGHT_WORK = 512  # element operations of such a kernel
 FOLDS = frozenset({"reduce", "reduce_window", "dot_general", "convolution"})
 
 
@@ -92,6 +95,13 @@ def function_text(builder: Builder, inputs: Sequence[Buffer], outputs: Sequence[
     separator = ", " if arguments else ""
     head = f"func.func @NAME({arguments}{separator}%begin: index, %end: index) {{"
     return f"{head}\n{builder.text()}\n  return\n}}\n{builder.functions_text()}"
+
+
+@contextmanager
+def the_only_unit(b: Builder) -> Generator[None]:
+    """The work of a kernel of one unit, if that is in the range it is given."""
+    with b.when(b.op("arith.cmpi slt, %begin, %end : index")):
+        yield
 
 
 @dataclass(frozen=True)
@@ -218,6 +228,8 @@ def emit_elements(region: Region, width: Width) -> Kernel:
         held = enumerate(inputs.values())
         return [i for i, buffer in held if _read_before_written(em, nest, buffer, written)]
 
+    if not lanes and is_straight(region):
+        return _straight(em, region, outputs)
     em.at_row = row if rows else None
     if size:
         emit_streaming(em, list(inputs.values()), outputs, lambda: nest.emit(em, lanes, body))
@@ -228,6 +240,35 @@ def emit_elements(region: Region, width: Width) -> Kernel:
         tuple(buffer.memref for buffer in outputs),
         in_place=() if rows else tuple(reusable()),
         replaces=tuple((outputs.index(o), i) for _, o in whole for i in reusable()) if rows else (),
+    )
+
+
+def is_straight(region: Region) -> bool:
+    """Whether all elements of a region's results are few enough to be computed without a loop."""
+    elements = sum(root.size for root in region.results)
+    return 1 < elements <= STRAIGHT_ELEMENTS and work_of(region) <= STRAIGHT_WORK
+
+
+def _straight(em: Emitter, region: Region, outputs: Sequence[Buffer]) -> Kernel:
+    """A kernel without a loop over elements: each element of each value is computed once.
+
+    All is read before anything is written, so that any output may be any input's memory.
+    """
+    builder, inputs = em.b, [em.buffers[t] for t in region.arguments]
+    with the_only_unit(builder):
+        elements = [
+            (buffer, Affine((), i), em.element(root, Position.of_offset(Affine((), i))))
+            for root, buffer in zip(region.results, outputs, strict=True)
+            for i in range(root.size)
+        ]
+        for buffer, offset, value in elements:
+            em.store(value, buffer, offset)
+    return Kernel(
+        function_text(builder, inputs, outputs),
+        1,
+        tuple(buffer.memref for buffer in inputs),
+        tuple(buffer.memref for buffer in outputs),
+        in_place=tuple(range(len(inputs))),
     )
 
 
@@ -363,11 +404,13 @@ class Nest:
     def emit(self, em: Emitter, lanes: int, body: Callable[[Affine], None]) -> None:
         b = em.b
         strides = suffix_products(self.extents)
+        if self.units == 1:
+            with the_only_unit(b):
+                self._middle(em, lanes, body, ZERO, self.parallel, ZERO)
+            return
         with b.loop("%begin", "%end", b.index(1)) as loop:
             unit = em.variable(loop.iv, self.units)
             outer, block = em.divmod(unit, self.blocks) if self.blocks > 1 else (unit, ZERO)
-            if self.units == 1:
-                outer = ZERO
             leading = em.dims(Position.of_offset(outer), self.extents[: self.parallel])
             base = ZERO
             for index, stride in zip(leading, strides, strict=False):

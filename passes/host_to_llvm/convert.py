@@ -2,7 +2,8 @@
 
 Buffers become pointers: arguments, results and constants from the call frame, the rest at their
 offsets in the arena or in the memory of a result. A kernel call fills an array of pointers and
-either calls the kernel over all its work units or hands it to the runtime's thread pool.
+either calls the kernel over all its work units or hands it to the runtime's thread pool. Small
+kernels of loops are called as functions that LLVM inlines, `NAME__inlined`; see `local_buffers`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import dataclass, field
 
 from hlo import ir
 from hlo.diagnostics import CompileError
-from hlo.passes.memory.place import byte_size
+from hlo.passes.host_to_llvm.local_buffers import LocalBuffers, local_buffers
+from hlo.passes.memory.place import ALIGNMENT, byte_size
 
 # Field offsets of HloCallFrame.
 ARGS, RESULTS, ARENA, RUNTIME, CONSTANTS = 8, 16, 24, 32, 40
@@ -25,12 +27,14 @@ class Signature:
     Attributes:
         timed: whether every kernel call and copy adds its nanoseconds, and one, to a pair of i64:
             there is one constant more then, an array of a pair for each of them in program order.
+        contents: bytes of the constants as far as they are known: small ones of loops are code.
     """
 
     arguments: int
     results: int
     constants: int
     timed: bool = False
+    contents: tuple[bytes, ...] = ()
 
 
 @dataclass
@@ -45,6 +49,9 @@ class _Writer:
     moving: set[str] = field(default_factory=set[str])  # pointers that are made where they are used
     timed: bool = False
     steps: int = 0  # calls and copies so far
+    local: LocalBuffers = field(default_factory=LocalBuffers)
+    leaving: list[str] = field(default_factory=list[str])  # what is done last
+    globals: list[str] = field(default_factory=list[str])
 
     def fresh(self) -> str:
         self.count += 1
@@ -68,13 +75,18 @@ class _Writer:
 
 
 def host_to_llvm(module: ir.Module, signature: Signature) -> str:
-    """Text of the module that holds `hlo_main`; kernels are declared, resolved when loaded."""
+    """Text of the module that holds `hlo_main`; kernels are declared, resolved when loaded.
+
+    Functions `NAME__inlined` are not: what they hold is put into the module by `lower_to_llvm`.
+    """
     functions = {
         ir.attributes.string(op, "sym_name"): op.operation for op in module.body.operations
     }
     main = functions.pop("main")
     w = _Writer(timed=signature.timed)
     block = main.regions[0].blocks[0]
+    if not signature.timed:
+        w.local = local_buffers(main, functions)
     _frame(w, block, signature)
     slots = max((_parameters(f) + 1 for f in functions.values()), default=1)
     size = w.constant(slots, "i64")
@@ -91,7 +103,8 @@ def host_to_llvm(module: ir.Module, signature: Signature) -> str:
     ]
     if signature.timed:
         declarations.append("  llvm.func @hlo_rt_now() -> i64")
-    body = [*w.entry, *w.lines, f"    return {zero} : i32"]
+    declarations += w.globals
+    body = [*w.entry, *w.lines, *w.leaving, f"    return {zero} : i32"]
     return (
         "module {\n"
         + "\n".join(declarations)
@@ -136,12 +149,57 @@ def _frame(w: _Writer, block: ir.Block, signature: Signature) -> None:
         w.entry.append(f"    {name} = llvm.load {name}_at : !llvm.ptr -> !llvm.ptr")
         w.names[argument] = name
         w.parameters.append(name)
+        if argument not in w.local.stack:
+            continue
+        if table == "constants" and signature.contents:
+            name = _global(w, signature.contents[k])
+        _argument_on_stack(w, argument, name, has_content=table != "results")
     if signature.timed:
         w.entry.append(
             f"    %times_at = llvm.getelementptr %constants[{signature.constants}] : "
             "(!llvm.ptr) -> !llvm.ptr, !llvm.ptr"
         )
         w.entry.append("    %times = llvm.load %times_at : !llvm.ptr -> !llvm.ptr")
+
+
+def _argument_on_stack(w: _Writer, argument: ir.Value, pointer: str, *, has_content: bool) -> None:
+    """Gives an argument of @main a place on the stack; what is written there is copied back."""
+    place = w.names[argument] = _on_stack(w, argument)
+    size = byte_size(argument.type)
+    if has_content:
+        w.entry.append("    " + _memcpy(place, pointer, w.constant(size, "i64")))
+    if argument in w.local.written:
+        w.leaving.append("    " + _memcpy(pointer, place, w.constant(size, "i64")))
+
+
+def _global(w: _Writer, content: bytes) -> str:
+    """A pointer to constant bytes in the module."""
+    symbol = f"@content_{len(w.globals)}"
+    text = "".join(f"\\{byte:02X}" for byte in content)
+    w.globals.append(
+        f'  llvm.mlir.global private constant {symbol}("{text}") {{alignment = {ALIGNMENT} : i64}}'
+        f" : !llvm.array<{len(content)} x i8>"
+    )
+    name = w.fresh()
+    w.entry.append(f"    {name} = llvm.mlir.addressof {symbol} : !llvm.ptr")
+    return name
+
+
+def _on_stack(w: _Writer, buffer: ir.Value) -> str:
+    """A place on the stack for a buffer, aligned as in the arena."""
+    name, size = w.fresh(), w.constant(byte_size(buffer.type), "i64")
+    w.entry.append(
+        f"    {name} = llvm.alloca {size} x i8 {{alignment = {ALIGNMENT} : i64}} : "
+        "(i64) -> !llvm.ptr"
+    )
+    return name
+
+
+def _memcpy(target: str, source: str, size: str) -> str:
+    return (
+        f'"llvm.intr.memcpy"({target}, {source}, {size}) <{{isVolatile = false}}> : '
+        "(!llvm.ptr, !llvm.ptr, i64) -> ()"
+    )
 
 
 Functions = dict[str, ir.Operation]
@@ -191,6 +249,9 @@ def _block(w: _Writer, block: ir.Block, functions: Functions) -> None:
 
 
 def _alloc(w: _Writer, op: ir.Operation, _: Functions) -> None:
+    if op.results[0] in w.local.stack:
+        w.names[op.results[0]] = _on_stack(w, op.results[0])
+        return
     offset = ir.attributes.integer(op, "hlo.offset")
     memory = "%arena"
     if "hlo.lender" in op.attributes:  # a result that is written later
@@ -231,10 +292,7 @@ def _same(w: _Writer, op: ir.Operation, _: Functions) -> None:
 def _copy(w: _Writer, op: ir.Operation, _: Functions) -> None:
     source, target = (w.names[v] for v in op.operands)
     size = w.constant(byte_size(op.operands[0].type), "i64")
-    w.line(
-        f'"llvm.intr.memcpy"({target}, {source}, {size}) <{{isVolatile = false}}> : '
-        "(!llvm.ptr, !llvm.ptr, i64) -> ()"
-    )
+    w.line(_memcpy(target, source, size))
 
 
 def _load(w: _Writer, op: ir.Operation, _: Functions) -> None:
@@ -270,6 +328,10 @@ def _call(w: _Writer, op: ir.Operation, functions: Functions) -> None:
     callee = ir.attributes.string(op, "callee")
     declaration = functions[callee]
     pointers = [w.names[v] for v in op.operands]
+    if op in w.local.inlined:
+        kinds = ", ".join(["!llvm.ptr"] * len(pointers))
+        w.line(f"llvm.call @{callee}__inlined({', '.join(pointers)}) : ({kinds}) -> ()")
+        return
     if "hlo.runtime" in declaration.attributes:
         pointers.append("%runtime")
     for i, pointer in enumerate(pointers):

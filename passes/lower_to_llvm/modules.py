@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hlo import ir
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
@@ -35,15 +35,43 @@ def program_text(entry: str, kernels: Mapping[str, Kernel]) -> str | None:
     Returns:
         None if a kernel cannot be in a module with its caller.
     """
-    functions = [_merged(name, kernel) for name, kernel in kernels.items()]
-    if None in functions:
+    called = set(_CALLED_KERNEL.findall(entry))
+    functions = {name: _merged(name, k) for name, k in kernels.items() if name in called}
+    if None in functions.values():
         return None
-    declarations = dict.fromkeys(d for kernel in kernels.values() for d in kernel.declarations)
     lines = [line for line in entry.splitlines() if not _DECLARED_KERNEL.match(line)]
-    return "\n".join([lines[0], *declarations, *map(str, functions), *lines[1:]])
+    inlined = _inlined_in(entry, kernels)
+    texts = [*map(str, functions.values()), *(_inlined(n, k, n in called) for n, k in inlined)]
+    return _completed(lines, kernels.values(), texts)
+
+
+def entry_text(entry: str, kernels: Mapping[str, Kernel]) -> str:
+    """The entry and the kernels that it inlines as one module; other kernels stay declared.
+
+    It goes through `KERNEL_PIPELINE` if there are any, else through `HOST_PIPELINE`.
+    """
+    inlined = _inlined_in(entry, kernels)
+    if not inlined:
+        return entry
+    texts = [_inlined(name, kernel) for name, kernel in inlined]
+    return _completed(entry.splitlines(), [kernel for _, kernel in inlined], texts)
+
+
+def _inlined_in(entry: str, kernels: Mapping[str, Kernel]) -> list[tuple[str, Kernel]]:
+    return [(name, kernels[name]) for name in dict.fromkeys(_INLINED_KERNEL.findall(entry))]
+
+
+def _completed(lines: Sequence[str], kernels: Iterable[Kernel], functions: Sequence[str]) -> str:
+    """The lines of a module and functions in it, with what kernels want declared, once each."""
+    present = {line.strip() for line in lines}
+    wanted = dict.fromkeys(d for kernel in kernels for d in kernel.declarations)
+    declarations = [d for d in wanted if d.strip() not in present]
+    return "\n".join([lines[0], *declarations, *functions, *lines[1:]])
 
 
 _DECLARED_KERNEL = re.compile(r"\s*llvm\.func @\w+__packed\(!llvm\.ptr, i64, i64\)\s*$")
+_CALLED_KERNEL = re.compile(r"@(\w+)__packed(?!\(!)")
+_INLINED_KERNEL = re.compile(r"llvm\.call @(\w+)__inlined\(")
 
 
 def kernels_text(kernels: Mapping[str, Kernel], *, merged: bool = False) -> str:
@@ -64,37 +92,85 @@ def kernels_text(kernels: Mapping[str, Kernel], *, merged: bool = False) -> str:
 
 def _merged(name: str, kernel: Kernel) -> str | None:
     """The kernel with the packed calling convention; None if it must keep its own."""
-    header = _HEADER.match(kernel.text)
-    own, end, behind = kernel.text.partition(_END)
-    if header is None or not end or not _RARE_FUNCTIONS.fullmatch(behind):
+    parts = _parts(kernel)
+    if parts is None:
         return None
-    parameters = [
-        tuple(part.strip() for part in parameter.split(":", 1))
-        for parameter in re.split(r",\s*(?=%)", header["parameters"])
-    ]
-    *pointers, (begin, _), (end, _) = parameters
+    pointers, (begin, end), own, behind = parts
     lines = _loads([kind for _, kind in pointers], [value for value, _ in pointers])
     lines += [
         f"  {begin} = arith.index_cast %packed_begin : i64 to index",
         f"  {end} = arith.index_cast %packed_end : i64 to index",
     ]
     start = f"llvm.func @{name}__packed(%args: !llvm.ptr, %packed_begin: i64, %packed_end: i64) {{"
-    whole = "\n".join([start, *lines, own[header.end() :], "  llvm.return\n}\n"]) + behind
+    whole = "\n".join([start, *lines, own, "  llvm.return\n}\n"]) + behind
     return whole.replace("@NAME", f"@{name}")
+
+
+def _inlined(name: str, kernel: Kernel, has_functions: bool = False) -> str:
+    """`void NAME__inlined(ptr...)`, all work units of the kernel, to be inlined where it is called.
+
+    Args:
+        has_functions: whether the module has what the kernel calls already.
+    """
+    types = _types(kernel)
+    parameters = ", ".join(f"%packed_p{i}: !llvm.ptr" for i in range(len(types)))
+    start = f"llvm.func internal @{name}__inlined({parameters}) attributes {{always_inline}} {{"
+    parts = _parts(kernel)
+    if parts is None:
+        names = [f"%m{i}" for i in range(len(types))]
+        bounds, own = ("%b", "%e"), _call(name, [*names, "%b", "%e"], types)
+        behind = kernel.text.replace("func.func @NAME(", "func.func private @NAME(", 1)
+    else:
+        pointers, bounds, own, behind = parts
+        names = [value for value, _ in pointers]
+    behind = "" if has_functions else behind
+    lines = [
+        *_descriptors(types, names),
+        f"  {bounds[0]} = arith.constant 0 : index",
+        f"  {bounds[1]} = arith.constant {kernel.units} : index",
+    ]
+    whole = "\n".join([start, *lines, own, "  llvm.return\n}\n"]) + behind
+    return whole.replace("@NAME", f"@{name}")
+
+
+def _parts(
+    kernel: Kernel,
+) -> tuple[list[tuple[str, str]], tuple[str, str], str, str] | None:
+    """(name, type) of a kernel's buffers, names of its bounds, its body, and what stands behind it.
+
+    None if its parameters or itself have attributes, which only count on a function.
+    """
+    header = _HEADER.match(kernel.text)
+    own, end, behind = kernel.text.partition(_END)
+    if header is None or not end or not _RARE_FUNCTIONS.fullmatch(behind):
+        return None
+    *pointers, (first, _), (last, _) = [
+        tuple(part.strip() for part in parameter.split(":", 1))
+        for parameter in re.split(r",\s*(?=%)", header["parameters"])
+    ]
+    return [(n, t) for n, t in pointers], (first, last), own[header.end() :], behind
+
+
+def _types(kernel: Kernel) -> list[str]:
+    """Types of the buffers that a kernel takes."""
+    scratch = [f"memref<{n * t.parts}x{t.memory}>" for n, t in kernel.scratch]
+    return [*kernel.inputs, *kernel.outputs, *scratch, *["!llvm.ptr"] * kernel.runtime]
+
+
+def _call(name: str, operands: Sequence[str], types: Sequence[str]) -> str:
+    kinds = ", ".join([*types, "index", "index"])
+    return f"  func.call @{name}({', '.join(operands)}) : ({kinds}) -> ()"
 
 
 def _packed(name: str, kernel: Kernel) -> str:
     """`void NAME__packed(void** args, int64_t begin, int64_t end)`, which calls the kernel."""
-    types = [*kernel.inputs, *kernel.outputs]
-    types += [f"memref<{n * t.parts}x{t.memory}>" for n, t in kernel.scratch]
-    types += ["!llvm.ptr"] * kernel.runtime
+    types = _types(kernel)
     names = [f"%m{i}" for i in range(len(types))]
     lines = _loads(types, names)
     lines += [
         "  %b = arith.index_cast %begin : i64 to index",
         "  %e = arith.index_cast %end : i64 to index",
-        f"  func.call @{name}({', '.join([*names, '%b', '%e'])}) : "
-        f"({', '.join([*types, 'index', 'index'])}) -> ()",
+        _call(name, [*names, "%b", "%e"], types),
         "  return",
     ]
     return (
@@ -113,13 +189,20 @@ def _loads(types: Sequence[str], names: Sequence[str]) -> list[str]:
             f"  %packed_s{i} = llvm.getelementptr %args[{i}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr",
             f"  {pointer} = llvm.load %packed_s{i} : !llvm.ptr -> !llvm.ptr",
         ]
+    return [*lines, *_descriptors(types, names)]
+
+
+def _descriptors(types: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Defines `names` as the pointers `%packed_p0...`, as what `types` says; bare ones are so."""
+    lines = [f"  %packed_none = llvm.mlir.poison : {DESCRIPTOR}"]
+    for i, (kind, name) in enumerate(zip(types, names, strict=True)):
         if kind != "!llvm.ptr":
             lines += [
-                f"  %packed_d{i} = llvm.insertvalue {pointer}, %packed_none[1] : {DESCRIPTOR}",
+                f"  %packed_d{i} = llvm.insertvalue %packed_p{i}, %packed_none[1] : {DESCRIPTOR}",
                 f"  {name} = builtin.unrealized_conversion_cast %packed_d{i} : {DESCRIPTOR} to "
                 f"{kind}",
             ]
-    return [f"  %packed_none = llvm.mlir.poison : {DESCRIPTOR}", *lines]
+    return lines
 
 
 def lower(text: str, pipeline: str, context: ir.Context) -> ir.Module:

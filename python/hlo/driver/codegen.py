@@ -17,6 +17,7 @@ from hlo.passes.host_to_llvm.convert import host_to_llvm
 from hlo.passes.lower_to_llvm.modules import (
     HOST_PIPELINE,
     KERNEL_PIPELINE,
+    entry_text,
     kernels_text,
     program_text,
 )
@@ -26,6 +27,8 @@ MODULE_CHARACTERS = 40_000
 # A kernel that is a module of its own: it is found in the cache whatever else a program has.
 OWN_MODULE_CHARACTERS = 8_000
 _OPTIONS = runtime.CodegenOptions(verify=False)
+# An entry whose loops hold the bodies of kernels.
+_INLINING = runtime.CodegenOptions(passes=runtime.INLINING_PASSES, verify=False)
 # An entry without loops runs once, each line of it: making it well costs more than it saves.
 _ONCE = runtime.CodegenOptions(passes="", level=0, verify=False)
 
@@ -95,15 +98,17 @@ class ProgramCode:
         if not self._begun and characters < MODULE_CHARACTERS // 2:
             together = program_text(entry, host.kernels)
             if together is not None:
-                return [runtime.compile_text(together, KERNEL_PIPELINE, _OPTIONS)]
+                return [runtime.compile_text(together, KERNEL_PIPELINE, _options_of(entry))]
         used, done = self._parts_of(host)
         for group in grouped({n: k for n, k in host.kernels.items() if n not in done}):
             self._begin(group)
             used.append(True)
         once = "scf.while" not in entry
+        complete = entry_text(entry, host.kernels)
+        pipeline = HOST_PIPELINE if complete is entry else KERNEL_PIPELINE
         symbols = {name: self._symbol_of(name, kernel) for name, kernel in host.kernels.items()}
-        entry = _CALLED.sub(lambda found: f"@{symbols[found['name']]}__packed", entry)
-        self._queue.add(entry, HOST_PIPELINE, _ONCE if once else _OPTIONS)
+        entry = _CALLED.sub(lambda found: f"@{symbols[found['name']]}__packed", complete)
+        self._queue.add(entry, pipeline, _ONCE if once else _options_of(entry))
         *made, entry_code = self._queue.finish()
         codes = self._codes(made)
         return [entry_code, *(c for c, wanted in zip(codes, used, strict=True) if wanted)]
@@ -158,6 +163,10 @@ def symbol_of(name: str, kernel: Kernel) -> str:
     """
     digest = hashlib.sha256(kernel.text.encode()).hexdigest()
     return f"{name.rpartition('_')[0]}_{digest[:16]}"
+
+
+def _options_of(entry: str) -> runtime.CodegenOptions:
+    return _INLINING if "__inlined(" in entry else _OPTIONS
 
 
 _CALLED = re.compile(r"@(?P<name>\w+)__packed\b")

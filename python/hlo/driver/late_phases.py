@@ -8,7 +8,14 @@ from hlo import ir
 from hlo.driver.phases import Phase
 from hlo.passes.hlo_to_host.program import HostProgram, hlo_to_host
 from hlo.passes.host_to_llvm.convert import Signature, host_to_llvm
-from hlo.passes.lower_to_llvm.modules import HOST_PIPELINE, KERNEL_PIPELINE, kernels_text, lower
+from hlo.passes.host_to_llvm.local_buffers import MOST_COPIED_BYTES
+from hlo.passes.lower_to_llvm.modules import (
+    HOST_PIPELINE,
+    KERNEL_PIPELINE,
+    entry_text,
+    kernels_text,
+    lower,
+)
 from hlo.passes.memory.deallocate import Deallocate
 from hlo.passes.memory.place import Place
 
@@ -47,10 +54,20 @@ def text_of_host(
     if phase is not Phase.LLVM:
         return f"{program}\n{SPLIT_MARKER}\n{kernels}"
     lowering = ir.make_lowering_context()
-    entry = lower(host_to_llvm(program, signature_of(host)), HOST_PIPELINE, lowering)
+    text = host_to_llvm(program, signature_of(host))
+    complete = entry_text(text, host.kernels)
+    entry = lower(complete, HOST_PIPELINE if complete is text else KERNEL_PIPELINE, lowering)
     return f"{entry}\n{SPLIT_MARKER}\n{lower(kernels, KERNEL_PIPELINE, lowering)}"
 
 
 def signature_of(host: HostProgram) -> Signature:
-    """The counts that the entry's calling convention depends on."""
-    return Signature(len(host.argument_types), len(host.result_types), len(host.constants))
+    """What the entry depends on beside its text: counts of what it takes, small constants."""
+    return Signature(
+        len(host.argument_types),
+        len(host.result_types),
+        len(host.constants),
+        contents=tuple(
+            array.tobytes() if array.nbytes <= MOST_COPIED_BYTES else b""
+            for array in host.constants
+        ),
+    )

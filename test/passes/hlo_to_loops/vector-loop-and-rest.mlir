@@ -7,7 +7,9 @@
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : index
 // CHECK-DAG: %[[WHOLE:.*]] = arith.constant 96 : index
 // CHECK-DAG: %[[LANES:.*]] = arith.constant 16 : index
-// CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]]
+// One work unit: nothing is done if the range holds none.
+// CHECK: %[[ANY:.*]] = arith.cmpi slt, %[[BEGIN]], %[[END]] : index
+// CHECK: scf.if %[[ANY]] {
 // CHECK: scf.for %[[I:.*]] = %[[ZERO]] to %[[WHOLE]] step %[[LANES]] {
 // CHECK-NEXT: %[[A:.*]] = vector.load %[[X]][%[[I]]]
 // CHECK-NEXT: %[[B:.*]] = vector.load %[[Y]][%[[I]]]

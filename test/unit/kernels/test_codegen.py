@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import hlo
 from hlo.driver import codegen
 from hlo.driver.codegen import MODULE_CHARACTERS, OWN_MODULE_CHARACTERS, grouped
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
-from hlo.passes.lower_to_llvm.modules import kernels_text, program_text
+from hlo.passes.lower_to_llvm.modules import entry_text, kernels_text, program_text
 
 PLAIN = """func.func @NAME(%in0: memref<4xf32>, %out0: memref<4xf32>, %begin: index, %end: index) {
   %1 = arith.constant 0 : index
@@ -22,7 +23,21 @@ ENTRY = """module {
   llvm.func @hlo_rt_parallel_for(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64)
   llvm.func @k__packed(!llvm.ptr, i64, i64)
   func.func @hlo_main(%frame: !llvm.ptr) -> i32  {
+    llvm.call @k__packed(%slots, %v0, %v1) : (!llvm.ptr, i64, i64) -> ()
   }
+}
+"""
+INLINING = """module {
+  llvm.func @hlo_rt_fft()
+  llvm.func @k__packed(!llvm.ptr, i64, i64)
+  func.func @hlo_main(%frame: !llvm.ptr) -> i32  {
+    llvm.call @k__inlined(%a, %b) : (!llvm.ptr, !llvm.ptr) -> ()
+    llvm.call @k__inlined(%b, %a) : (!llvm.ptr, !llvm.ptr) -> ()
+  }
+}
+"""
+RARE = """func.func private @NAME__far_0(%in0: f32) -> (f32) attributes {a} {
+  return %in0 : f32
 }
 """
 
@@ -69,8 +84,35 @@ def test_a_kernel_with_rare_functions_is_merged() -> None:
 def test_a_small_program_is_one_module() -> None:
     text = program_text(ENTRY, {"k": kernel(PLAIN, declarations=("llvm.func @hlo_rt_fft()",))})
     assert text is not None
-    assert text.count("@k__packed") == 1
+    assert text.count("@k__packed") == 2  # made and called, but not declared
     assert text.index("llvm.func @hlo_rt_fft()") < text.index("@hlo_main")
+
+
+@pytest.mark.parametrize("join", [program_text, entry_text])
+def test_what_the_entry_inlines_is_in_its_module_once(join: Callable[..., str]) -> None:
+    declared = kernel(PLAIN + RARE, declarations=("llvm.func @hlo_rt_fft()",))
+    text = join(INLINING, {"k": declared, "unused": kernel(PLAIN)})
+    assert text.count("llvm.func internal @k__inlined(%packed_p0: !llvm.ptr, %packed_p1") == 1
+    assert "attributes {always_inline}" in text and "%end = arith.constant 1 : index" in text
+    assert text.count("func.func private @k__far_0(") == 1
+    assert text.count("@hlo_rt_fft()") == 1 and "unused" not in text
+    assert ("@k__packed(" in text) == (join is entry_text)  # declared there, though not called
+
+
+def test_a_kernel_is_inlined_where_it_is_called_as_well() -> None:
+    both = INLINING.replace("@k__inlined(%b, %a)", "@k__packed(%b, %a)")
+    text = program_text(both, {"k": kernel(PLAIN + RARE)})
+    assert text is not None and text.count("func.func private @k__far_0(") == 1
+    assert "llvm.func @k__packed(%args" in text and "llvm.func internal @k__inlined(" in text
+
+
+def test_an_inlined_function_calls_a_kernel_with_attributes() -> None:
+    text = entry_text(INLINING, {"k": kernel(PLAIN.replace("index) {", "index) attributes {a} {"))})
+    assert "func.func private @k(" in text and "func.call @k(%m0, %m1, %b, %e)" in text
+
+
+def test_an_entry_that_inlines_nothing_stays_as_it_is() -> None:
+    assert entry_text(ENTRY, {"k": kernel(PLAIN)}) is ENTRY
 
 
 def test_small_kernels_are_grouped_in_order_and_large_ones_alone() -> None:
