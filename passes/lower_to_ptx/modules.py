@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from hlo import ir
 from hlo.diagnostics import CompileError
-from hlo.gpu.tensor_map import MAP_ALIGNMENT, MAP_BYTES
-from hlo.ir import gpu_objects
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, Stage
 from hlo.passes.hlo_to_gpu.target import GpuTarget
-
-PIPELINE = (
-    "builtin.module(convert-scf-to-cf,convert-vector-to-llvm{use-vector-alignment=true},"
-    "convert-func-to-llvm{use-bare-ptr-memref-call-conv=true},convert-to-llvm,"
-    "reconcile-unrealized-casts)"
+from hlo.passes.lower_to_ptx.module_code import (
+    BITCODE,
+    PTX,
+    KernelFunction,
+    ModuleSource,
+    llvm_text,
+    module_text,
 )
+from hlo.passes.lower_to_ptx.worker_process import WorkerLostError
+from hlo.passes.lower_to_ptx.workers import WORKERS
+
+LocationOf = Callable[[str], str | None]
 
 
 @dataclass(frozen=True)
 class GpuModule:
-    """A `gpu.module` of the llvm dialect, and the PTX it became.
+    """What a module of kernels became.
 
     Attributes:
         kernels: the functions that are launched.
+        bitcode: the optimised LLVM code that the PTX was made from, if it was asked for.
     """
 
     name: str
     kernels: tuple[str, ...]
-    llvm: str
     ptx: str
     bitcode: bytes | None
 
@@ -38,15 +42,6 @@ def stage_names(name: str, kernel: GpuKernel) -> list[str]:
     """The function of each stage of a kernel."""
     count = len(kernel.stages)
     return [name] if count == 1 else [f"{name}_stage{i}" for i in range(count)]
-
-
-def kernels_text(kernels: Mapping[str, GpuKernel]) -> str:
-    """A module of the functions of kernels, in scf, arith, math, memref, vector and nvvm."""
-    parts = [
-        stage.text.replace("@NAME", f"@{function}")
-        for function, stage in stages_of(kernels).items()
-    ]
-    return "module {\n" + "\n".join(parts) + "}\n"
 
 
 def stages_of(kernels: Mapping[str, GpuKernel]) -> dict[str, Stage]:
@@ -58,85 +53,99 @@ def stages_of(kernels: Mapping[str, GpuKernel]) -> dict[str, Stage]:
     }
 
 
-def lower_to_llvm(
-    name: str, kernels: Mapping[str, GpuKernel], target: GpuTarget, context: ir.Context
-) -> str:
+def kernels_text(kernels: Mapping[str, GpuKernel]) -> str:
+    """A module of the functions of kernels, in scf, arith, math, memref, vector and nvvm."""
+    return module_text(_functions_of(kernels))
+
+
+def _functions_of(kernels: Mapping[str, GpuKernel]) -> dict[str, KernelFunction]:
+    return {
+        name: KernelFunction(
+            stage.text.replace("@NAME", f"@{name}"), stage.block, stage.resident, len(stage.maps)
+        )
+        for name, stage in stages_of(kernels).items()
+    }
+
+
+def lower_to_llvm(name: str, kernels: Mapping[str, GpuKernel], target: GpuTarget) -> str:
     """The kernels as a `gpu.module` of the llvm dialect, for a target."""
-    stages = stages_of(kernels)
-    module = ir.parse_module(kernels_text(kernels), context)
-    with context, ir.Location.unknown():
-        manager = ir.PassManager.parse(PIPELINE)
-        manager.enable_verifier(False)
-        manager.run(module.operation)
-        for op in module.body.operations:
-            if op.operation.name != "llvm.func":
-                continue
-            stage = stages.get(ir.attributes.string(op, "sym_name"))
-            if stage is not None:
-                _make_kernel(op.operation, stage)
-    # The conversion to branches leaves it as a foreign attribute, which no translation reads.
-    text = str(module).replace("{llvm.loop_annotation =", "{loop_annotation =")
-    start = text.index("module")  # what attributes are called stands ahead of it
-    body = text[text.index("{", start) + 1 : text.rindex("}")]
-    features = target.features_for(body)
-    chip = f'#nvvm.target<O = 3, chip = "{target.chip}", features = "{features}">'
-    return (
-        f"{text[:start]}module attributes {{gpu.container_module}} {{\n"
-        f"  gpu.module @{name} [{chip}] {{{body}}}\n}}\n"
-    )
-
-
-def _make_kernel(function: ir.Operation, stage: Stage) -> None:
-    attributes = function.attributes
-    attributes["nvvm.kernel"] = ir.UnitAttr.get()
-    attributes["nvvm.reqntid"] = ir.DenseI32ArrayAttr.get([stage.block, 1, 1])
-    if stage.resident:
-        word = ir.IntegerType.get_signless(32)
-        attributes["nvvm.minctasm"] = ir.IntegerAttr.get(word, stage.resident)
-    if not stage.maps:
-        return
-    parameters = list(ir.ArrayAttr(attributes["arg_attrs"]))
-    by_value = ir.DictAttr.get(
-        {
-            "llvm.byval": ir.TypeAttr.get(ir.Type.parse(f"!llvm.array<{MAP_BYTES} x i8>")),
-            "llvm.align": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), MAP_ALIGNMENT),
-            "nvvm.grid_constant": ir.UnitAttr.get(),
-        }
-    )
-    parameters[-len(stage.maps) :] = [by_value] * len(stage.maps)
-    attributes["arg_attrs"] = ir.ArrayAttr.get(parameters)
+    return llvm_text(ModuleSource(name, _functions_of(kernels), target), ir.make_gpu_context())
 
 
 def lower_to_ptx(
-    name: str, kernels: Mapping[str, GpuKernel], target: GpuTarget, *, bitcode: bool = False
-) -> GpuModule:
+    parts: Mapping[str, Mapping[str, GpuKernel]], target: GpuTarget, *,
+    bitcode: bool = False, location_of: LocationOf = lambda kernel: None,
+) -> list[GpuModule]:  # fmt: skip
     """Compiles kernels to PTX.
 
     Args:
+        parts: the kernels of each module.
         bitcode: also keep the optimised LLVM bitcode that the PTX was made from.
+        location_of: where in the user's source a kernel comes from, for errors.
 
     Raises:
-        CompileError: LLVM wrote no PTX for this target.
+        CompileError: LLVM wrote no PTX for this target, or gave up on a kernel.
     """
-    context = ir.make_gpu_context()
-    llvm = lower_to_llvm(name, kernels, target, context)
-    ptx = _serialized(llvm, context, "isa").rstrip(b"\0").decode()
-    if f".target {target.chip}" not in ptx:
-        raise CompileError(f"LLVM made no code for {target.chip} of the kernels in {name}")
-    code = _serialized(llvm, context, "llvm") if bitcode else None
-    return GpuModule(name, tuple(stages_of(kernels)), llvm, ptx, code)
+    forms = (PTX, BITCODE) if bitcode else (PTX,)
+    codes = _codes_of(parts, target, forms, location_of)
+    return [
+        GpuModule(name, tuple(stages_of(kernels)), _text(code[PTX]), code.get(BITCODE))
+        for (name, kernels), code in zip(parts.items(), codes, strict=True)
+    ]
 
 
-def lower_to_bitcode(name: str, kernels: Mapping[str, GpuKernel], target: GpuTarget) -> bytes:
-    """The optimised LLVM bitcode that the PTX of kernels is made from."""
-    context = ir.make_gpu_context()
-    return _serialized(lower_to_llvm(name, kernels, target, context), context, "llvm")
+def lower_to_bitcode(
+    parts: Mapping[str, Mapping[str, GpuKernel]], target: GpuTarget
+) -> dict[str, bytes]:
+    """The optimised LLVM bitcode that the PTX of each module is made from.
+
+    Raises:
+        CompileError: as of `lower_to_ptx`.
+    """
+    codes = _codes_of(parts, target, (BITCODE,), lambda kernel: None)
+    return {name: code[BITCODE] for name, code in zip(parts, codes, strict=True)}
 
 
-def _serialized(llvm: str, context: ir.Context, form: str) -> bytes:
-    module = ir.parse_module(llvm, context)
-    with context:
-        ir.PassManager.parse(f"builtin.module(gpu-module-to-binary{{format={form}}})").run(
-            module.operation
-        )
-    return gpu_objects.code_of(module)
+def _text(ptx: bytes) -> str:
+    return ptx.rstrip(b"\0").decode()
+
+
+def _codes_of(
+    parts: Mapping[str, Mapping[str, GpuKernel]], target: GpuTarget, forms: tuple[str, ...],
+    location_of: LocationOf,
+) -> list[dict[str, bytes]]:  # fmt: skip
+    sources = [
+        ModuleSource(name, _functions_of(kernels), target, forms) for name, kernels in parts.items()
+    ]
+    codes: list[dict[str, bytes]] = []
+    answers = WORKERS.answers(sources)
+    for answer, source, kernels in zip(answers, sources, parts.values(), strict=True):
+        if isinstance(answer, WorkerLostError):
+            raise _given_up(source, kernels, str(answer), location_of)
+        if answer.refused:
+            raise CompileError(answer.refused)
+        codes.append(answer.code)
+    return codes
+
+
+def _given_up(
+    source: ModuleSource, kernels: Mapping[str, GpuKernel], reason: str, location_of: LocationOf
+) -> CompileError:
+    """The error of a module that LLVM ended a process on: its kernels are tried one by one."""
+    alone = [
+        replace(source, functions={name: function}) for name, function in source.functions.items()
+    ]
+    reasons = {
+        function: str(answer)
+        for function, answer in zip(source.functions, WORKERS.answers(alone), strict=True)
+        if isinstance(answer, WorkerLostError)
+    }
+    function = next(iter(reasons), None)
+    if function is None:
+        names = ", ".join(source.functions)
+        return CompileError(f"LLVM gave up on the kernels {names} together: {reason}")
+    kernel = next(name for name in kernels if function in stage_names(name, kernels[name]))
+    return CompileError(
+        f"LLVM gave up on the kernel {function}: {reasons[function]}",
+        location=location_of(kernel),
+    )

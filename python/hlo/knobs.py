@@ -47,6 +47,8 @@ class Knobs:
         cache_dir: the folder of the compilation cache; by default `hlo` in the user's cache folder.
         vendor: compute matrix products by the vendor's library where it is faster; generated code
             does all of them otherwise.
+        isolate: compile code for GPUs in processes of their own, so that an error in LLVM ends
+            none of the program's.
         cache_limit_mb: what the compilation cache may take of the disk, in units of 1e6 bytes.
     """
 
@@ -58,6 +60,7 @@ class Knobs:
     cache: bool = True
     cache_dir: Path | None = None
     vendor: bool = True
+    isolate: bool = True
     cache_limit_mb: int = 4096
 
 

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from hlo import ir
 from hlo.diagnostics import CompileError
 from hlo.driver.cache.program_cache import open_cache
 from hlo.driver.cache.stored_program import StoredProgram
@@ -38,12 +37,12 @@ from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 from hlo.passes.host_to_plan.convert import PlanInputs, host_to_plan
 from hlo.passes.lower_to_ptx.modules import (
-    GpuModule,
     kernels_text,
     lower_to_bitcode,
     lower_to_llvm,
     lower_to_ptx,
 )
+from hlo.passes.lower_to_ptx.workers import WORKERS
 
 KERNELS_PER_MODULE = 16
 STAGES = (
@@ -141,11 +140,8 @@ class GpuCompiled(InspectedProgram):
         modules = self.plan.modules
         if all(module.bitcode is not None for module in modules.values()):
             return self.plan
-        parts = module_parts(self.kernels)
-        made = {
-            name: replace(module, bitcode=lower_to_bitcode(name, parts[name], self.target))
-            for name, module in modules.items()
-        }
+        codes = lower_to_bitcode(module_parts(self.kernels), self.target)
+        made = {name: replace(module, bitcode=codes[name]) for name, module in modules.items()}
         return replace(self.plan, modules=made)
 
     def as_text(self, stage: str = "plan") -> str:
@@ -160,10 +156,7 @@ class GpuCompiled(InspectedProgram):
             return self._kernels_text()
         if stage == "llvm":
             parts = module_parts(self.kernels)
-            return "".join(
-                lower_to_llvm(name, part, self.target, ir.make_gpu_context())
-                for name, part in parts.items()
-            )
+            return "".join(lower_to_llvm(name, part, self.target) for name, part in parts.items())
         if stage == "ptx":
             return "\n".join(module.ptx for module in self.plan.modules.values())
         if stage not in STAGES:
@@ -210,13 +203,22 @@ def _made(
     emit = partial(
         emit_gpu_kernel, deterministic=chosen.deterministic, tf32=chosen.tf32, target=chip
     )
-    made = make_program(source.module, chosen, watch, emit, composites=False)
+    places: dict[str, str] = {}
+
+    def emit_and_note(region: Region) -> GpuKernel:
+        kernel = emit(region)
+        if region.results and (root := region.results[0].producer) is not None:
+            places.setdefault(kernel.text, root.location)
+        return kernel
+
+    WORKERS.start()
+    made = make_program(source.module, chosen, watch, emit_and_note, composites=False)
     with watch.stage("ptx"):
         kernels = cast(Mapping[str, GpuKernel], made.host.kernels)
-        modules: list[GpuModule] = [
-            lower_to_ptx(name, part, chip, bitcode=chosen.emulator == "fibers")
-            for name, part in module_parts(kernels).items()
-        ]
+        modules = lower_to_ptx(
+            module_parts(kernels), chip, bitcode=chosen.emulator == "fibers",
+            location_of=lambda kernel: places.get(kernels[kernel].text),
+        )  # fmt: skip
     name = name_of(source.module)
     with watch.stage("plan"):
         plan = host_to_plan(

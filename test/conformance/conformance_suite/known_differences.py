@@ -24,6 +24,10 @@ _ILL_CONDITIONED = (
     "a matrix with condition number 1.7e5 in single precision: both differ from the exact factor "
     "(ours by 6.0e-4, XLA's by 9.9e-4)"
 )
+_LESS_ILL_CONDITIONED = (
+    "a matrix with condition number 7.6e4 in single precision: both differ from the exact factor "
+    "(ours by 2.1e-4, XLA's by 3.2e-4 with OpenBLAS's kernels for Haswell; closer with others)"
+)
 
 JAX: dict[str, str] = {
     "sort_multiple_arrays_num_arrays_2_shape_int32_100_axis_0_isstable_False_num_keys_1": (
@@ -36,6 +40,7 @@ JAX: dict[str, str] = {
         _UNSTABLE_SORT
     ),
     "cholesky_shape_complex64_200_200_": _ILL_CONDITIONED,
+    "cholesky_shape_bfloat16_200_200_": _LESS_ILL_CONDITIONED,
     "approx_top_k_large_True_max_True_op_bfloat16_16_256_": _TIED_TOP_K,
     "approx_top_k_large_True_max_False_op_bfloat16_2048_": _TIED_TOP_K,
 }

@@ -27,6 +27,7 @@ _NEUTRAL_KNOBS = frozenset(
         "cache_dir",
         "cache_limit_mb",
         "dump_dir",
+        "isolate",
         "threads",
         "timing",
         "traceback",
