@@ -138,6 +138,11 @@ def _parser() -> argparse.ArgumentParser:
         help="let the compiler's own passes change how floats round, and take them for finite",
     )
     group.add_argument(
+        "--memory-first",
+        action="store_true",
+        help="take the order of ops that needs the least memory, though it be slower",
+    )
+    group.add_argument(
         "--list-passes", action="store_true", help="print every pass with its options, and exit"
     )
     group.add_argument(
@@ -288,6 +293,7 @@ def _reports(args: argparse.Namespace) -> Reports:
         donate=donate,
         fast=args.fast,
         max_bytes=args.max_bytes,
+        memory_first=args.memory_first,
         json=args.report_json,
     )
 
@@ -311,7 +317,9 @@ def _split_pass_words(
 def _pipeline(args: argparse.Namespace, pass_words: list[str]) -> list[PipelineElement]:
     elements: list[PipelineElement] = []
     if args.compile_to:
-        elements += passes_to(Phase.parse(args.compile_to), args.fast)
+        elements += passes_to(
+            Phase.parse(args.compile_to), args.fast, memory_first=args.memory_first
+        )
     if args.pass_pipeline:
         elements += parse_pipeline(args.pass_pipeline)
     for word in pass_words:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+import itertools
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from hlo import ir
 from hlo.passes.base import Pass
+from hlo.passes.cost.block_time import BlockTime
 from hlo.passes.hlo_to_host.bufferize import LARGEST_STORED_SPLAT
 from hlo.passes.hlo_to_host.program import results_in_arguments
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
-from hlo.passes.memory.block_problem import CONTROL_FLOW, block_problem, bytes_of, nested_homes
-from hlo.passes.memory.scheduling import schedule
+from hlo.passes.memory.block_problem import CONTROL_FLOW, block_problem, bytes_of
+from hlo.passes.memory.scheduling import Found, Problem, as_given, profile, schedule
 from hlo.passes.rewrite.walk import body_of, functions
 from hlo.passes.simplify.dead_code import has_effects
 
@@ -31,9 +34,10 @@ class Decision:
 class Schedule(Pass):
     """Reorders the ops of each block such that fewer bytes of intermediates are live at once.
 
-    The order stays as it is unless another saves `least_gain` of the block's most live bytes, by
-    the model of `block_problem`, and in blocks with less than `least_bytes` bytes live. Inner
-    blocks come first: what lives in them counts for their op.
+    All stays as it is unless `least_gain` of the program's most live bytes is saved, by the model
+    of `block_problem`, and in blocks with less than `least_bytes` bytes live. Of the blocks in
+    loops and branches only those change that the program's peak asks for. An order that the cost
+    model takes to be slower, for what its kernels find in caches, is not taken.
 
     Then ops of the entry that make results of arguments alone go last: until a result is made,
     other buffers may lie in its memory (`place`), also what kernels work in, which the model
@@ -42,6 +46,12 @@ class Schedule(Pass):
     Requires: `fuse` ran; the core op set.
     Guarantees: the same ops, each after those whose results it reads.
 
+    Args:
+        least_gain: share of the most live bytes that is worth another order.
+        least_bytes: most live bytes of a block from which on it is looked at.
+        most_slowdown: share of a block's estimated time that another order may add; `inf` for
+            fewer bytes at any price.
+
         %0 = hlo.fusion(%x) ...                     %0 = hlo.fusion(%x) ...
         %1 = hlo.fusion(%y) ...              ==>    %2 = hlo.dot_general %0, %w
         %2 = hlo.dot_general %0, %w                 %1 = hlo.fusion(%y) ...
@@ -49,6 +59,7 @@ class Schedule(Pass):
 
     least_gain: float = 0.02
     least_bytes: int = 4096
+    most_slowdown: float = 0.01
 
     def run(self, module: ir.Module) -> bool:
         changed = any(d.bytes_after < d.bytes_before for d in self.decide(module, apply=True))
@@ -69,33 +80,97 @@ class Schedule(Pass):
         for function in functions(module).values():
             with reading(body_of(function)) as region:
                 aliases = results_in_arguments(function, region)
-                homes = {i: region.arguments[argument] for i, argument in aliases.items()}
-                self._block(region, homes, str(function.location), decisions, apply)
+                block = self._block(region, aliases, str(function.location))
+                saved = block.before - block.found.peak
+                worth = saved > self.least_gain * block.before
+                _settle(block, block.found.peak if worth else block.before, decisions, apply)
         return decisions
 
-    def _block(
-        self, region: Region, homes: Mapping[int, Tensor], location: str,
-        decisions: list[Decision], apply: bool,
-    ) -> int:  # fmt: skip
-        """Orders a block and those in it; returns its most live bytes."""
-        inside: dict[Node, int] = {}
-        for node in region.nodes:
-            if node.name in CONTROL_FLOW:
-                inside[node] = max(
-                    self._block(inner, nested_homes(node, i), node.location, decisions, apply)
-                    for i, inner in enumerate(node.regions)
-                )
+    def _block(self, region: Region, aliases: Mapping[int, int], location: str) -> _Block:
+        """The best orders of a block and of those in it, each by itself."""
+        inner = {
+            node: [
+                self._block(r, _carried(r) if node.name == "while" and i else {}, node.location)
+                for i, r in enumerate(node.regions)
+            ]
+            for node in region.nodes
+            if node.name in CONTROL_FLOW
+        }
+        homes = {i: region.arguments[argument] for i, argument in aliases.items()}
+        inside = {node: max(b.found.peak for b in blocks) for node, blocks in inner.items()}
         problem = block_problem(region, homes, inside).problem
-        found = schedule(problem, self.least_gain, self.least_bytes)
-        decisions.append(
-            Decision(location, len(found.order), found.peak_before, found.peak, found.rule)
-        )
-        if found.peak < found.peak_before:
-            ordered = [region.nodes[i] for i in found.order]
-            if apply:
-                _reorder(region.nodes, ordered)
-            region.nodes[:] = ordered
-        return found.peak
+        found = schedule(problem, self.least_gain, self.least_bytes, self._accepts(region, aliases))
+        return _Block(region, location, problem, found, inner)
+
+    def _accepts(
+        self, region: Region, aliases: Mapping[int, int]
+    ) -> Callable[[Sequence[int]], bool]:
+        """Whether an order is estimated to be fast enough."""
+        if self.most_slowdown == float("inf"):
+            return lambda _: True
+        own = set(region.nodes)
+        donated = {i: a for i, a in aliases.items() if region.results[i].producer in own}
+        time = BlockTime(region, donated)
+
+        def accepts(order: Sequence[int]) -> bool:
+            limit = (1 + self.most_slowdown) * time.seconds()
+            return time.seconds([region.nodes[i] for i in order]) <= limit
+
+        return accepts
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A block with what is found for it.
+
+    Attributes:
+        problem: its steps as they were, the blocks in it in the orders found.
+        inner: the blocks in each of its ops.
+    """
+
+    region: Region
+    location: str
+    problem: Problem
+    found: Found
+    inner: Mapping[Node, Sequence[_Block]]
+
+    @cached_property
+    def before(self) -> int:
+        """Most live bytes, all as it was."""
+        scratch = {node: max(b.before for b in blocks) for node, blocks in self.inner.items()}
+        steps = [
+            replace(step, scratch=scratch.get(node, step.scratch))
+            for node, step in zip(self.region.nodes, self.problem.steps, strict=True)
+        ]
+        return profile(Problem(steps, self.problem.values)).peak
+
+
+def _carried(body: Region) -> dict[int, int]:
+    """What the results of a loop's body take over: its carries."""
+    return {i: i for i in range(len(body.results))}
+
+
+def _settle(block: _Block, limit: int, decisions: list[Decision], apply: bool) -> None:
+    """Orders a block, and those in it, as far as it takes to have at most `limit` bytes live."""
+    nodes, problem = list(block.region.nodes), block.problem
+    if block.before <= limit:
+        for inner in itertools.chain(*block.inner.values()):
+            _settle(inner, inner.before, decisions, apply)
+        found = as_given(problem, block.before)
+    else:
+        found = block.found
+        if found.peak_before <= limit:
+            found = as_given(problem, found.peak_before)
+        during = profile(problem, found.order).during
+        for position, at in enumerate(found.order):
+            room = limit - during[position] + problem.steps[at].scratch
+            for inner in block.inner.get(nodes[at], ()):
+                _settle(inner, room, decisions, apply)
+    decisions.append(
+        Decision(block.location, len(nodes), found.peak_before, found.peak, found.rule)
+    )
+    if found.peak < found.peak_before and apply:
+        _reorder(nodes, [nodes[i] for i in found.order])
 
 
 def _made_of_arguments(region: Region, donated: Set[Tensor]) -> list[Node]:

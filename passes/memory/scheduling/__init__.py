@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from hlo.passes.memory.scheduling.problem import Problem, Profile, Step, Value, profile
 from hlo.passes.memory.scheduling.recompute import Recomputed, recompute
-from hlo.passes.memory.scheduling.schedule_steps import Found, schedule
+from hlo.passes.memory.scheduling.schedule_steps import Found, as_given, schedule
 
 __all__ = [
     "Found",
@@ -21,6 +21,7 @@ __all__ = [
     "Recomputed",
     "Step",
     "Value",
+    "as_given",
     "profile",
     "recompute",
     "schedule",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hlo.passes.memory.scheduling.exact import best_order
@@ -22,30 +22,46 @@ class Found:
     rule: str
 
 
-def schedule(problem: Problem, least_gain: float = 0.0, least_bytes: int = 0) -> Found:
+def schedule(
+    problem: Problem,
+    least_gain: float = 0.0,
+    least_bytes: int = 0,
+    accepts: Callable[[Sequence[int]], bool] | None = None,
+) -> Found:
     """An order of the steps whose peak is at most that of the order given.
 
     Args:
         least_gain: share of the peak that another order must save; else the order stays.
         least_bytes: a lower peak than this is left alone.
+        accepts: whether an order will do. Of those that save enough it is asked of the best first,
+            until one does.
     """
-    given = tuple(range(len(problem.steps)))
     profiled = profile(problem)
     before = profiled.peak
-    found = Found(given, before, before, "as it was")
-    if before < least_bytes or not given:
-        return found
+    as_it_was = as_given(problem, before)
+    if before < least_bytes or not problem.steps:
+        return as_it_was
     if before - least_at(problem, profiled.at) <= least_gain * before:
-        return found
+        return as_it_was
+    found: dict[tuple[int, ...], Found] = {}
     for rule, order in _orders(problem, before):
         peak = profile(problem, order).peak
-        if peak < found.peak:
-            found = Found(tuple(order), peak, before, rule)
-    if (order := best_order(problem, found.peak)) is not None:
-        found = Found(tuple(order), profile(problem, order).peak, before, "exact")
-    if before - found.peak <= least_gain * before:
-        return Found(given, before, before, "as it was")
-    return found
+        found.setdefault(tuple(order), Found(tuple(order), peak, before, rule))
+    least = min(before, *(other.peak for other in found.values()))
+    if (order := best_order(problem, least)) is not None:
+        peak = profile(problem, order).peak
+        found[tuple(order)] = Found(tuple(order), peak, before, "exact")
+    for other in sorted(found.values(), key=lambda other: other.peak):
+        if before - other.peak <= least_gain * before:
+            break
+        if accepts is None or accepts(other.order):
+            return other
+    return as_it_was
+
+
+def as_given(problem: Problem, peak: int) -> Found:
+    """The order given, of a known peak."""
+    return Found(tuple(range(len(problem.steps))), peak, peak, "as it was")
 
 
 def _orders(problem: Problem, limit: int) -> Iterator[tuple[str, list[int]]]:

@@ -105,7 +105,7 @@ class InspectedProgram:
                 lambda: analyse(
                     self._module, options.donate, compiled=self._host, fast=options.fast,
                     max_bytes=options.max_bytes, emit=self._emit, composites=self._composites,
-                    machine=self._machine,
+                    machine=self._machine, memory_first=options.memory_first,
                 )
             )  # fmt: skip
 
@@ -144,6 +144,7 @@ class InspectedProgram:
     def _text_after(self, phase: Phase) -> str:
         module = copy_of(self._module)
         with knobs.scope(vendor=self._options.vendor):
-            for step in passes_to(phase, self._options.fast, self._composites):
+            options = self._options
+            for step in passes_to(phase, options.fast, self._composites, options.memory_first):
                 step.run(module)
         return str(module)

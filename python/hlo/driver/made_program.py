@@ -49,6 +49,8 @@ class Options:
         optimize: simplify and fuse; without, every op of the program is a kernel of its own.
         max_bytes: most bytes of the peak: arguments, results and intermediates; intermediates are
             made again, not kept, to stay within it. 0 for no limit.
+        memory_first: take the order of ops that needs the least memory, though it be slower;
+            without, only such that are not estimated to be, unless `max_bytes` asks for it.
         fast: let simplification change how floats round, and take them for finite; the rules are
             listed in docs/simplification.md under "Fast arithmetic". Products of bf16 may take
             subnormal numbers for zero, as the processor's instructions for them do.
@@ -70,6 +72,7 @@ class Options:
     verify: bool = False
     optimize: bool = True
     max_bytes: int = 0
+    memory_first: bool = False
     fast: bool = False
     vendor: bool = True
     deterministic: bool = True
@@ -132,7 +135,7 @@ def _make(
         module = copy_of(original)
         mark_donated(module, chosen.donate)
     last = Phase.FUSED if chosen.optimize else Phase.LEGALIZED
-    for element in passes_to(last, chosen.fast, composites):
+    for element in passes_to(last, chosen.fast, composites, chosen.memory_first):
         with watch.stage(element.name):
             run_pass(element, module)
         if chosen.verify:

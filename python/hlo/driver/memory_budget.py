@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hlo import ir
 from hlo.diagnostics import CompileError
@@ -14,6 +15,7 @@ from hlo.passes.hlo_to_host.program import HostProgram
 from hlo.passes.memory.deallocate import Deallocate
 from hlo.passes.memory.place import Allocation, Arena, Place
 from hlo.passes.memory.rematerialize import Rematerialize, live_bytes_of
+from hlo.passes.memory.schedule import Decision, Schedule
 
 ATTEMPTS = 6  # the pass counts bytes by a model, and aims lower where the plan turns out higher
 # Shares of the live bytes that are aimed at before a budget is refused: aiming at none at all is
@@ -33,12 +35,14 @@ class PlannedProgram:
     Attributes:
         fused: the module it was made of.
         placed: its module, each buffer with its offset.
+        reordered: what `schedule` did with its blocks for the sake of a budget.
     """
 
     fused: ir.Module
     host: HostProgram
     placed: ir.Module
     arena: Arena
+    reordered: tuple[Decision, ...] = ()
 
     @property
     def peak_bytes(self) -> int:
@@ -59,7 +63,10 @@ def plan(fused: ir.Module, host: HostProgram, reuse: bool) -> PlannedProgram:
 def plan_within(
     fused: ir.Module, planned: Callable[[ir.Module], PlannedProgram], max_bytes: int
 ) -> PlannedProgram:
-    """A program's plan within a budget, for which intermediates are made again if they must.
+    """A program's plan within a budget.
+
+    If it must, ops run in the order of the least memory though it be slower, and intermediates are
+    made again.
 
     Args:
         planned: makes the host program of a module and plans its memory.
@@ -72,6 +79,15 @@ def plan_within(
     least = planned(fused)
     if not max_bytes or least.peak_bytes <= max_bytes:
         return least
+    ordered = copy_of(fused)
+    scheduler = Schedule(most_slowdown=math.inf)
+    decisions = tuple(scheduler.decide(ordered))
+    if scheduler.run(ordered):
+        found = replace(planned(ordered), reordered=decisions)
+        if found.peak_bytes <= max_bytes:
+            return found
+        if found.peak_bytes < least.peak_bytes:
+            least, fused = found, ordered
     live = live_bytes_of(fused)
     target = max(1, live - (least.peak_bytes - max_bytes))
     for attempt in range(ATTEMPTS):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hlo.driver.pass_pipeline import PipelineElement
 from hlo.driver.phases import Phase
 from hlo.passes import legalize, simplify
@@ -32,12 +34,15 @@ from hlo.passes.memory.schedule import Schedule
 from hlo.passes.memory.unroll_rotations import UnrollRotations
 
 
-def fusion_passes(composites: bool = True, fast: bool = False) -> tuple[PipelineElement, ...]:
+def fusion_passes(
+    composites: bool = True, fast: bool = False, memory_first: bool = False
+) -> tuple[PipelineElement, ...]:
     """Kernel forms, then fusion.
 
     Args:
         composites: whether the target has kernels for attention and for several steps in one.
         fast: whether products may take subnormal numbers for zero.
+        memory_first: whether ops take the order of the least memory though it be slower.
     """
     joining: tuple[PipelineElement, ...] = (
         JoinReductionSteps(),  # what split-reductions took apart is one launch again
@@ -73,32 +78,35 @@ def fusion_passes(composites: bool = True, fast: bool = False) -> tuple[Pipeline
         *((ShareKernels(),) if composites else ()),  # once nothing else moves ops into them
         GatherEarly(),  # of what would be kept for a few elements; once nothing else fuses
         UnrollRotations(),  # of whole kernels, so that copies of a body are the same kernels
-        Schedule(),  # after fusion, which decides what is in memory at all
+        # After fusion, which decides what is in memory at all. Of no GPU's caches times are known.
+        Schedule(most_slowdown=math.inf) if memory_first or not composites else Schedule(),
     )
 
 
 def phase_passes(
-    phase: Phase, fast: bool = False, composites: bool = True
+    phase: Phase, fast: bool = False, composites: bool = True, memory_first: bool = False
 ) -> tuple[PipelineElement, ...]:
     """The passes that take a program from the phase before `phase` to it, in order.
 
     `fast` lets rules change how floats round, and take them for finite, and is that of
-    `fusion_passes`; `composites` as there.
+    `fusion_passes`; `composites` and `memory_first` as there.
 
     From `Phase.HOST` on the program is no longer one module of `hlo`: see `hlo.driver.compile`.
     """
     return {
         Phase.LEGALIZED: legalize.PIPELINE,
         Phase.SIMPLIFIED: simplify.FAST_PIPELINE if fast else simplify.PIPELINE,
-        Phase.FUSED: fusion_passes(composites, fast),
+        Phase.FUSED: fusion_passes(composites, fast, memory_first),
     }.get(phase, ())
 
 
-def passes_to(phase: Phase, fast: bool = False, composites: bool = True) -> list[PipelineElement]:
+def passes_to(
+    phase: Phase, fast: bool = False, composites: bool = True, memory_first: bool = False
+) -> list[PipelineElement]:
     """The passes that take an input program to `phase`, in order; options as of `phase_passes`."""
     return [
         element
         for step in Phase
         if step.order <= phase.order
-        for element in phase_passes(step, fast, composites)
+        for element in phase_passes(step, fast, composites, memory_first)
     ]

@@ -13,7 +13,10 @@ from hlo.diagnostics import CompileError, UnsupportedError
 from hlo.passes.hlo_to_host.program import entry_of
 
 _MOST_BYTES = 2**63 - 1
-_FLAGS = ("reuse", "verify", "optimize", "fast", "vendor", "deterministic", "emulate", "tf32")
+_FLAGS = (
+    "reuse", "verify", "optimize", "fast", "memory_first", "vendor", "deterministic", "emulate",
+    "tf32",
+)  # fmt: skip
 EMULATORS = ("ptx", "fibers")
 _Type = tuple[tuple[int, ...], str]
 

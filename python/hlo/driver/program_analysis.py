@@ -75,6 +75,7 @@ def analyse(
     emit: Callable[[Region], Kernel] = emit_kernel,
     composites: bool = True,
     machine: Machine | None = HOST,
+    memory_first: bool = False,
 ) -> AnalysedProgram:
     """Compiles a copy of a program up to fusion.
 
@@ -83,7 +84,7 @@ def analyse(
         donate: as the option of `hlo.compile`.
         disabled: passes to leave out, as `hlo-opt --disable-pass` takes them.
         compiled: the host program, if the program was compiled already.
-        fast, max_bytes: as the options of `hlo.compile`.
+        fast, max_bytes, memory_first: as the options of `hlo.compile`.
         emit, composites: as of `make_program`.
         machine: as of `AnalysedProgram`.
 
@@ -93,7 +94,7 @@ def analyse(
     unfused = copy_of(program)
     mark_donated(unfused, donate)
     watch = Instrumentation(verify_each=False, disabled=frozenset(disabled))
-    steps = passes_to(Phase.FUSED, fast, composites)
+    steps = passes_to(Phase.FUSED, fast, composites, memory_first)
     at, fuse = next((i, step) for i, step in enumerate(steps) if isinstance(step, Fuse))
     layouts: list[LayoutDecision] = []
     planned: list[Decision] = []
@@ -114,6 +115,7 @@ def analyse(
             fused, lambda m: plan(m, hlo_to_host(m, donate, emit), reuse=True), max_bytes
         )
         fused, compiled = made.fused, made.host
+        planned.extend(made.reordered)
     return AnalysedProgram(
         unfused,
         fused,

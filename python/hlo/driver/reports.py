@@ -28,6 +28,7 @@ class Reports:
         donate: arguments that may be overwritten.
         fast: whether rules may change how floats round.
         max_bytes: most bytes of the peak; 0 for no limit.
+        memory_first: whether the order of ops is that of the least memory though it be slower.
         json: whether printed reports are JSON.
     """
 
@@ -40,6 +41,7 @@ class Reports:
     donate: tuple[int, ...] = ()
     fast: bool = False
     max_bytes: int = 0
+    memory_first: bool = False
     json: bool = False
 
     @property
@@ -71,8 +73,9 @@ def report_text(
     with depth_as_error():
         check_functions(module)
         made = partial(
-            analyse, module, wanted.donate, disabled, fast=wanted.fast, max_bytes=wanted.max_bytes
-        )
+            analyse, module, wanted.donate, disabled, fast=wanted.fast, max_bytes=wanted.max_bytes,
+            memory_first=wanted.memory_first,
+        )  # fmt: skip
         if target:
             # Only who asks for a GPU's kernels pays for these.
             from hlo.passes.hlo_to_gpu.kernels import emit_gpu_kernel

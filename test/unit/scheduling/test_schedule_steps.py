@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import random
 import time
+from collections.abc import Sequence
 
 import pytest
 
-from hlo.passes.memory.scheduling import Problem, Step, Value, profile, schedule
+from hlo.passes.memory.scheduling import Problem, Step, Value, as_given, profile, schedule
 
 
 def random_problem(source: random.Random, count: int) -> Problem:
@@ -94,6 +95,24 @@ def test_gains_below_the_least_are_left() -> None:
     assert schedule(Problem(steps, values), least_gain=0.4).peak == 9
     assert schedule(Problem(steps, values), least_gain=0.5).order == (0, 1, 2, 3)
     assert schedule(Problem(steps, values), least_bytes=100).order == (0, 1, 2, 3)
+
+
+def test_the_best_order_that_will_do_is_taken() -> None:
+    values = [Value(8), Value(1), Value(8), Value(1)]
+    steps = [Step((0,)), Step((2,)), Step((1,), (0,)), Step((3,), (2,))]
+    asked: list[tuple[int, ...]] = []
+
+    def no(order: Sequence[int]) -> bool:
+        asked.append(tuple(order))
+        return False
+
+    problem = Problem(steps, values)
+    assert schedule(problem, accepts=no) == as_given(problem, 17)
+    assert asked and len(set(asked)) == len(asked)
+    peaks = [profile(problem, order).peak for order in asked]
+    assert peaks == sorted(peaks)
+    assert peaks[-1] < 17
+    assert schedule(problem, accepts=lambda order: order == asked[-1]).order == asked[-1]
 
 
 def test_time_is_near_linear() -> None:
