@@ -21,6 +21,7 @@ from hlo.passes.fusion.op_traits import (
 )
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 from hlo.passes.hlo_to_loops.input_blocks import input_block, packs_input
+from hlo.passes.hlo_to_loops.kernel_panels import is_view_of_panels
 from hlo.passes.hlo_to_loops.operand_prologues import left_times, packs_left, takes_prologue
 
 INPUT, KERNEL = 0, 1  # operands of a convolution
@@ -44,6 +45,8 @@ class Prologues:
 
     def judge(self, node: Node, group: Group, readers: Sequence[Node]) -> FusionDecision:
         """A contraction computes an operand as it packs it, or as it reads each element once."""
+        if is_view_of_panels(node):
+            return FusionDecision.yes("the convolution reads its kernel in panels")
         dots = [r for r in readers if r.name in CONTRACTIONS]
         places = [(r, i) for r in dots for i, o in enumerate(r.operands) if o in node.results]
         moved = moves_in_prologue(node, group)

@@ -30,6 +30,7 @@ from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.input_blocks import InputBlock, input_block, packs_input
 from hlo.passes.hlo_to_loops.input_packing import InputPacking
 from hlo.passes.hlo_to_loops.kernel_packing import KernelPacking
+from hlo.passes.hlo_to_loops.kernel_panels import KernelPanels, panels_of
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 from hlo.passes.hlo_to_loops.padded_windows import PaddedTile, takes_padded_tiles
 
@@ -43,7 +44,8 @@ def emit_contraction(region: Region) -> Kernel | None:
     if root.size != node.results[0].size or not fits_register_tiles(node):
         return None
     block = _packed_block(region, node)
-    tiling = tiling_for(node, region if block is None else None)
+    apart = block is not None or panels_of(node.operands[1]) is not None
+    tiling = tiling_for(node, None if apart else region)
     try:
         return _Tiles(region, node, tiling, block).emit()
     except NotVectorizableError:
@@ -71,7 +73,9 @@ class _Tiles:
         self.prefetched = -(-tiling.vectors // tiling.row_blocks)  # lines for each step
         self.written: set[Affine] = set()
         self.packing: KernelPacking | None = None
-        if node.name == "convolution" and node.operands[1] not in self.inputs:
+        self.panels = self._panels()
+        computed = node.name == "convolution" and node.operands[1] not in self.inputs
+        if computed and self.panels is None:
             self.packing = KernelPacking(self.em, node, tiling, self.kind)
         self.chunks = tiling.positions if self.packing is None else tiling.chunks
         self.input: InputPacking | None = None
@@ -84,6 +88,14 @@ class _Tiles:
         # A small kernel: positions are walked once, with all their features.
         self.columns_inside = walks_features(node)
 
+    def _panels(self) -> KernelPanels | None:
+        """The kernel of a convolution, if it lies in memory in panels of these tiles' columns."""
+        kernel, width = self.node.operands[1], self.tiling.width
+        panels = panels_of(kernel)
+        if panels not in self.inputs or panels.shape[-1] != width:
+            return None
+        return KernelPanels(self.em, kernel, self.inputs[panels], width)
+
     def emit(self) -> Kernel:
         em, b, units = self.em, self.builder, self.units
         with b.loop("%begin", "%end", b.index(1)) as loop:
@@ -95,6 +107,8 @@ class _Tiles:
             group, column_block = em.divmod(run, self.tiling.column_blocks)
             if self.packing is not None:
                 self._pack_columns(self.packing, group, column_block)
+            if self.panels is not None:
+                self.panels.take(column_block)
             self._chunk(group, column_block, chunk)
         return Kernel(
             function_text(b, list(self.inputs.values()), self.outputs),

@@ -109,6 +109,10 @@ def _to_dot(op: ir.Operation) -> bool:
     if taps > 1 and _is_turned(op.operands[1]):
         return False
     b = Builder.before(op)
+    if taps > 1 and _is_turned(op.operands[0]):
+        # Each tap would gather what another order puts side by side.
+        turned = op.operands[0]
+        op.operands[0] = b.one("optimization_barrier", [turned], turned.type)
     source = conv.padded(op)
     window = itertools.product(*map(range, conv.window))
     patches = [_tap(b, op, source, conv, tap) for tap in window]
@@ -143,12 +147,12 @@ def _matrix(b: Builder, kernel: ir.Value) -> tuple[ir.Value, int]:
     return b.reshape(kernel, [shape[-2], shape[-1]]), 0
 
 
-def _is_turned(kernel: ir.Value) -> bool:
-    """Whether a kernel's elements are those of another tensor in another order.
+def _is_turned(value: ir.Value) -> bool:
+    """Whether a value's elements are those of another tensor in another order.
 
     A convolution packs such a kernel in its order; a product would need it in memory.
     """
-    made = kernel.owner
+    made = value.owner
     return not isinstance(made, ir.Block) and made.name in ("hlo.reverse", "hlo.transpose")
 
 

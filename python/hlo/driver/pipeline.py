@@ -17,6 +17,7 @@ from hlo.passes.fusion.share_kernels import ShareKernels
 from hlo.passes.fusion.sink_broadcasts import SinkBroadcasts
 from hlo.passes.kernel_forms.convolutions_to_dots import ConvolutionsToDots
 from hlo.passes.kernel_forms.merge_updates import MergeUpdates
+from hlo.passes.kernel_forms.pack_kernels import PackKernels
 from hlo.passes.kernel_forms.prepare_convolutions import PrepareConvolutions
 from hlo.passes.kernel_forms.prepare_dots import PrepareDots
 from hlo.passes.kernel_forms.prepare_sorts import PrepareSorts
@@ -64,6 +65,7 @@ def fusion_passes(
         PrepareConvolutions(any_window=not composites),
         *((SplitTaps(),) if composites else ()),  # few features of a result would not fill vectors
         ConvolutionsToDots(),  # windows of one element: all positions are rows of a product
+        *((PackKernels(),) if composites else ()),  # of the convolutions that are left
         PrepareSorts(),  # comparators become functions that see nothing but elements
         FuseSorts(),  # ahead of fusion, which takes slices and iotas
         PrepareDots(fast=fast),

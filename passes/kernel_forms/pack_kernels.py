@@ -1,0 +1,215 @@
+"""pack-kernels: kernels of convolutions in panels, once, ahead of the convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hlo import ir
+from hlo.passes.base import Pass
+from hlo.passes.hlo_to_loops.contraction_tiling import (
+    Tiling,
+    fits_register_tiles,
+    groups_of,
+    tiling_for,
+    walks_features,
+)
+from hlo.passes.hlo_to_loops.graph import Node, decode_attribute, node_of
+from hlo.passes.hlo_to_loops.kernel_panels import PANELS
+from hlo.passes.layouts.physical_ops import LARGEST_CONSTANT
+from hlo.passes.rewrite.builder import Builder
+from hlo.passes.rewrite.tensor_types import element_of, shape_of
+from hlo.passes.rewrite.walk import operations_named
+from hlo.passes.simplify.dead_code import erase_dead_ops
+
+MOVES = ("hlo.transpose", "hlo.reverse", "hlo.reshape")
+MOST_EMPTY = 8  # one in so many columns of constants
+MOST_PACKED_AGAIN = 1 << 16  # elements that work units pack beyond the first time: some 15 us
+
+
+@dataclass(frozen=True)
+class PackKernels(Pass):
+    """Lays kernels of convolutions out as register tiles read them, a run of columns at a time.
+
+    A kernel that is a constant is packed here, and so costs a program nothing when it runs. One
+    that is made of another tensor (turned around, transposed from the order of another framework)
+    is packed ahead of the convolution if otherwise many work units would each do it. What is in
+    memory in the right order stays: it is read where it lies.
+
+    Requires: the core op set, static shapes, prepared convolutions (prepare-convolutions).
+    Guarantees: a kernel in panels is read through a view of ops marked `hlo.panels`. A constant
+    that something else reads is not packed: it would be in memory twice.
+
+        %k = hlo.transpose %w, dims = [2, 3, 1, 0] : tensor<3x3x64x128xf32>
+        %0 = hlo.convolution(%x, %k)
+      ==>
+        %a = hlo.reshape %k : tensor<3x3x64x4x32xf32>
+        %b = hlo.transpose %a, dims = [3, 0, 1, 2, 4] : tensor<4x3x3x64x32xf32>
+        %p = hlo.optimization_barrier %b
+        %c = hlo.transpose %p, dims = [1, 2, 3, 0, 4] {hlo.panels} : tensor<3x3x64x4x32xf32>
+        %d = hlo.reshape %c {hlo.panels} : tensor<3x3x64x128xf32>
+        %0 = hlo.convolution(%x, %d)
+    """
+
+    def run(self, module: ir.Module) -> bool:
+        found = operations_named(module, ("hlo.convolution",))
+        packable = [(op, node) for op in found if _has_panels(node := node_of(op))]
+        readers = {op for op, _ in packable}
+        constants: dict[ir.Value, ir.Value] = {}
+        changed = [_pack(op, node, readers, constants) for op, node in packable]
+        if any(changed):
+            erase_dead_ops(module)  # constants as they were
+        return any(changed)
+
+
+@dataclass(frozen=True)
+class _Form:
+    """The shape of a kernel and of its panels.
+
+    Attributes:
+        kernel: `[taps..., i, o]`.
+        columns: of a panel.
+    """
+
+    kernel: tuple[int, ...]
+    columns: int
+
+    @property
+    def panels(self) -> int:
+        return -(-self.kernel[-1] // self.columns)
+
+    @property
+    def missing(self) -> int:
+        """Columns that the last panel has beyond the kernel's."""
+        return self.panels * self.columns - self.kernel[-1]
+
+    @property
+    def is_mostly_empty(self) -> bool:
+        """Whether those columns would take much more memory than the kernel has."""
+        return MOST_EMPTY * self.missing > self.kernel[-1]
+
+    @property
+    def split(self) -> list[int]:
+        """The kernel's shape with panels apart."""
+        return [*self.kernel[:-1], self.panels, self.columns]
+
+    @property
+    def order(self) -> list[int]:
+        """The dimensions of `split` in the order of panels."""
+        rows = len(self.kernel) - 1
+        return [rows, *range(rows), rows + 1]
+
+    @property
+    def order_back(self) -> list[int]:
+        """The dimensions of panels in the order of `split`."""
+        return [self.order.index(d) for d in range(len(self.order))]
+
+
+def _has_panels(node: Node) -> bool:
+    """Whether register tiles compute a convolution, and its kernel has panels of columns."""
+    if groups_of(node) > 1 or walks_features(node):
+        return False
+    return node.operands[1].size > 0 and fits_register_tiles(node)
+
+
+def _pack(
+    op: ir.Operation, node: Node, packable: Set[ir.Operation],
+    constants: dict[ir.Value, ir.Value],
+) -> bool:  # fmt: skip
+    tiling, kernel = tiling_for(node), op.operands[1]
+    made = kernel.owner
+    if isinstance(made, ir.Block):
+        return False
+    form = _Form(node.operands[1].shape, tiling.width)
+    source = _constant_behind(kernel)
+    if source is not None:
+        if kernel not in constants:
+            lies_so = made is source and form.panels == 1
+            if lies_so or form.is_mostly_empty or not _is_for_kernel(source, kernel, packable):
+                return False
+            constants[kernel] = _constant(source, kernel, form)
+        panels = constants[kernel]
+        if shape_of(panels)[-1] != form.columns:
+            return False
+    elif made.name in MOVES and _is_packed_often(kernel, node, tiling):
+        panels = _stored(Builder.before(op), kernel, form)
+    else:
+        return False
+    op.operands[1] = _view(Builder.before(op), panels, form)
+    return True
+
+
+def _is_packed_often(kernel: ir.Value, node: Node, tiling: Tiling) -> bool:
+    """Whether many work units would pack a kernel that a convolution alone reads."""
+    again = (tiling.chunks - 1) * node.operands[1].size
+    return again > MOST_PACKED_AGAIN and len(list(kernel.uses)) == 1
+
+
+def _constant_behind(kernel: ir.Value) -> ir.Operation | None:
+    """The constant that a kernel is, or has the elements of in another order."""
+    made = kernel.owner
+    while not isinstance(made, ir.Block) and made.name in MOVES:
+        made = made.operands[0].owner
+    if isinstance(made, ir.Block) or made.name != "hlo.constant":
+        return None
+    value = made.attributes["value"]
+    if ir.constants.splat_value(value) is not None:
+        return None
+    return made.operation if ir.constants.to_numpy(value).nbytes <= LARGEST_CONSTANT else None
+
+
+def _is_for_kernel(source: ir.Operation, kernel: ir.Value, packable: Set[ir.Operation]) -> bool:
+    """Whether a constant is read by convolutions that pack it alone, all in the same order."""
+    pending = [source.results[0]]
+    while pending:
+        value = pending.pop()
+        for use in value.uses:
+            if use.owner.name in MOVES:
+                pending.append(use.owner.results[0])
+            elif value != kernel or use.operand_number != 1 or use.owner not in packable:
+                return False
+    return True
+
+
+def _constant(source: ir.Operation, kernel: ir.Value, form: _Form) -> ir.Value:
+    array = _elements(kernel)
+    array = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, form.missing)])
+    array = array.reshape(form.split).transpose(form.order)
+    return Builder.before(source).constant_array(array, element_of(kernel))
+
+
+def _elements(value: ir.Value) -> np.ndarray[Any, Any]:
+    """The elements of a constant moved around."""
+    made = value.owner
+    if made.name == "hlo.constant":
+        return ir.constants.to_numpy(made.attributes["value"])
+    array = _elements(made.operands[0])
+    if made.name == "hlo.reverse":
+        return np.flip(array, decode_attribute(made.attributes["dimensions"]))
+    if made.name == "hlo.transpose":
+        return array.transpose(decode_attribute(made.attributes["permutation"]))
+    return array.reshape(shape_of(value))
+
+
+def _stored(b: Builder, kernel: ir.Value, form: _Form) -> ir.Value:
+    """A kernel made of another tensor, in panels in memory."""
+    if form.missing:
+        zeros = [0] * len(form.kernel)
+        zero = b.constant(0, element_of(kernel))
+        kernel = b.pad(kernel, zero, zeros, [*zeros[:-1], form.missing], zeros)
+    value = b.transpose(b.reshape(kernel, form.split), form.order)
+    return b.one("optimization_barrier", [value], value.type)
+
+
+def _view(b: Builder, panels: ir.Value, form: _Form) -> ir.Value:
+    first = len(b.created)
+    kernel = b.transpose(panels, form.order_back)
+    kernel = b.reshape(kernel, [*form.kernel[:-1], form.panels * form.columns])
+    if form.missing:
+        kernel = b.slice(kernel, [0] * len(form.kernel), form.kernel)
+    for op in b.created[first:]:
+        op.attributes[PANELS] = ir.UnitAttr.get(op.context)
+    return kernel
