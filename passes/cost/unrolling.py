@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hlo.passes.cost.cycles import SIMPLE, cycles, vectors
 from hlo.passes.cost.machine import HOST, Machine
 from hlo.passes.cost.transfers import bytes_of
-from hlo.passes.hlo_to_loops.graph import Node, Tensor, free_tensors
+from hlo.passes.hlo_to_loops.graph import Node, Tensor
 from hlo.passes.rewrite.elementwise import ELEMENTWISE
 
 _FEW = 16  # elements of what counts as scalars, such as tables that take turns
@@ -43,7 +43,7 @@ def unrolling(loop: Node, count: int, nested: bool, machine: Machine = HOST) -> 
     if any(not _stays_in_kernel(node) for node in body.nodes):
         return None
     read = dict.fromkeys(t for node in body.nodes for t in node.operands)
-    outside = {*body.arguments, *free_tensors(body)}
+    outside = {*body.arguments, *body.free}
     moved = [t for t in read if t in outside]
     moved += [new for old, new in zip(body.arguments, body.results, strict=True) if new != old]
     arithmetic = sum(map(cycles, body.nodes))

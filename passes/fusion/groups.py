@@ -41,7 +41,7 @@ from hlo.passes.fusion.prologues import (
 from hlo.passes.hlo_to_loops.affine import merge_cuts
 from hlo.passes.hlo_to_loops.contraction_tiling import takes_elementwise
 from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim
-from hlo.passes.hlo_to_loops.graph import Node, Tensor, free_tensors, splat_of, users
+from hlo.passes.hlo_to_loops.graph import Node, Tensor, splat_of, users
 from hlo.passes.hlo_to_loops.index_maps import ROOT, IndexMaps
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
 from hlo.passes.kernel_forms.split_reductions import PARTIAL
@@ -89,7 +89,7 @@ class BlockFusion:
         self.readers = users(self.nodes)
         for node in self.nodes:
             for region in node.regions:
-                for tensor in free_tensors(region):
+                for tensor in region.free:
                     self.readers.setdefault(tensor, []).append(node)
         self.leaves = set(results)
         self.max_ops, self.gpu = max_ops, gpu

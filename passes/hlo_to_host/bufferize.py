@@ -19,7 +19,7 @@ from hlo.passes.hlo_to_host.kernel_region import kernel_region
 from hlo.passes.hlo_to_host.kernel_table import KernelTable, structural_key
 from hlo.passes.hlo_to_host.launch_ids import launch_ids
 from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness, moving_starts, part_offset
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, free_tensors, splat_of
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, splat_of
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 
@@ -403,7 +403,7 @@ class Bufferizer:
 
     def _captured(self, node: Node) -> set[Storage]:
         """Storages that the regions of an op read from outside, in every iteration of a loop."""
-        tensors = (t for region in node.regions for t in free_tensors(region))
+        tensors = (t for region in node.regions for t in region.free)
         return {self._storages[t].root for t in tensors if t in self._storages}
 
     def _root_of(self, tensor: Tensor) -> Storage | None:
@@ -481,7 +481,7 @@ class Bufferizer:
         before = [(t, t.needed_until) for t in targets]
         live = BlockLiveness(region.nodes, region.results)
         for target in targets:
-            read = [t for t in free_tensors(region) if self._root_of(t) is target]
+            read = [t for t in region.free if self._root_of(t) is target]
             target.needed_until = max((live.last_use(t) for t in read), default=-1)
         locked = self._lock_outer(targets)
         self._block(region, live, targets)

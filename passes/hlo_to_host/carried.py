@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hlo.passes.hlo_to_host.liveness import BlockLiveness
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, free_tensors
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 
 BRANCHES = ("if", "case")
 
@@ -11,7 +11,7 @@ BRANCHES = ("if", "case")
 def carried_through(node: Node) -> list[tuple[Tensor, Tensor]]:
     """(operand, result) pairs that would best share storage: carries of loops, updated operands."""
     if node.name == "while":
-        inside = {t for region in node.regions for t in free_tensors(region)}
+        inside = {t for region in node.regions for t in region.free}
         pairs = zip(node.operands, node.results, strict=True)
         return [pair for pair in pairs if pair[0] not in inside]
     if node.name == "dynamic_update_slice":

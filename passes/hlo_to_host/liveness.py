@@ -138,9 +138,14 @@ def _wanted_whole(nodes: Sequence[Node]) -> Iterator[Tensor]:
                 yield from _handed_on(region)
 
 
-def _handed_on(region: Region) -> Iterator[Tensor]:
-    yield from region.results
-    for node in region.nodes:
-        if node.name in VIEWS:
-            yield from node.operands
-        yield from _wanted_whole([node])
+def _handed_on(region: Region) -> tuple[Tensor, ...]:
+    """The values that a region, or one in it, hands on or wants in storage of their own."""
+    key = "handed on"
+    if key not in region.known:
+        found = dict.fromkeys(region.results)
+        for node in region.nodes:
+            found.update(dict.fromkeys(node.operands if node.name in VIEWS else ()))
+        found.update(dict.fromkeys(_wanted_whole(region.nodes)))
+        own = {*region.arguments, *(t for node in region.nodes for t in node.results)}
+        region.known[key] = tuple(t for t in found if t not in own)
+    return region.known[key]

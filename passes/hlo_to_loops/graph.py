@@ -73,11 +73,30 @@ class Node:
 
 @dataclass(eq=False)
 class Region:
-    """A block: its arguments, its ops in order, and the operands of its terminator."""
+    """A block: its arguments, its ops in order, and the operands of its terminator.
+
+    Nobody changes it once it is built: what is asked of nested regions is found once.
+    """
 
     arguments: list[Tensor] = field(default_factory=list["Tensor"])
     nodes: list[Node] = field(default_factory=list[Node])
     results: list[Tensor] = field(default_factory=list["Tensor"])
+
+    @functools.cached_property
+    def free(self) -> tuple[Tensor, ...]:
+        """What it reads from around it, each tensor once."""
+        defined = set(self.arguments)
+        found: dict[Tensor, None] = {}
+        for node in self.nodes:
+            found.update((t, None) for t in captured(node) if t not in defined)
+            defined.update(node.results)
+        found.update((t, None) for t in self.results if t not in defined)
+        return tuple(found)
+
+    @functools.cached_property
+    def known(self) -> dict[str, Any]:
+        """What passes note about it."""
+        return {}
 
 
 _PAIR = re.compile(r"(\w+) = (\[[^\]]*\]|[\w.]+)")
@@ -173,20 +192,7 @@ def captured(node: Node) -> Iterator[Tensor]:
     """Every tensor a node reads, those that its regions take from around it included."""
     yield from node.operands
     for region in node.regions:
-        yield from free_tensors(region)
-
-
-def free_tensors(region: Region) -> Iterator[Tensor]:
-    """What a region reads from around it."""
-    defined = set(region.arguments)
-    for node in region.nodes:
-        for operand in captured(node):
-            if operand not in defined:
-                yield operand
-        defined.update(node.results)
-    for result in region.results:
-        if result not in defined:
-            yield result
+        yield from region.free
 
 
 def splat_of(node: Node) -> Any | None:

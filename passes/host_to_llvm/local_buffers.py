@@ -58,7 +58,7 @@ def local_buffers(main: ir.Operation, kernels: Mapping[str, ir.Operation]) -> Lo
     roots: dict[ir.Value, ir.Value] = {}
     uses: dict[ir.Value, _Use] = {}
     calls: list[tuple[ir.Operation, bool]] = []
-    for op, in_loop in _within(block, False):
+    for op, in_loop in _within(block):
         if op.name in _VIEWS:
             roots[op.results[0]] = roots.get(op.operands[0], op.operands[0])
             continue
@@ -92,14 +92,20 @@ def local_buffers(main: ir.Operation, kernels: Mapping[str, ir.Operation]) -> Lo
     return found
 
 
-def _within(block: ir.Block, in_loop: bool) -> Iterator[tuple[ir.Operation, bool]]:
+def _within(block: ir.Block) -> Iterator[tuple[ir.Operation, bool]]:
     """The ops of a block and of the regions in it, each with whether it is in a loop."""
-    for op in block.operations:
+    open_blocks = [(iter(block.operations), False)]
+    while open_blocks:
+        ops, in_loop = open_blocks[-1]
+        op = next(ops, None)
+        if op is None:
+            open_blocks.pop()
+            continue
         operation = op.operation
         yield operation, in_loop
-        for region in operation.regions:
-            for inner in region.blocks:
-                yield from _within(inner, in_loop or operation.name == LOOP)
+        inner = in_loop or operation.name == LOOP
+        blocks = [block for region in operation.regions for block in region.blocks]
+        open_blocks += [(iter(block.operations), inner) for block in reversed(blocks)]
 
 
 def _written(op: ir.Operation, kernels: Mapping[str, ir.Operation]) -> Iterable[int]:

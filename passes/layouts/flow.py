@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hlo.passes.cost.kernel_cost import TRIP_COUNT
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, free_tensors
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.layouts.op_orders import Orders
 from hlo.passes.layouts.orders import Order, row_major
 
@@ -55,7 +55,7 @@ class Flow:
             else:
                 self.nodes.append(node)
                 for inner in node.regions:
-                    self.fixed.update(free_tensors(inner))
+                    self.fixed.update(inner.free)
 
     def _open_loop(self, node: Node, runs: int) -> None:
         condition, body = node.regions

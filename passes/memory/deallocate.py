@@ -33,43 +33,42 @@ class Deallocate(Pass):
         for function in module.body.operations:
             for region in function.operation.regions:
                 for block in region.blocks:
-                    changed |= _block(block)
+                    changed |= _block(block)[0]
         return changed
 
 
-def _block(block: ir.Block) -> bool:
+def _block(block: ir.Block) -> tuple[bool, set[ir.Value]]:
+    """Whether anything was freed, and the values of the blocks around this one that it uses."""
     allocations: list[ir.Operation] = []
     operations = [op.operation for op in block.operations]
     last: dict[ir.Value, int] = {}
     shown: dict[ir.Value, ir.Value] = {}  # by a view: the allocation
+    used: set[ir.Value] = set()
+    own: set[ir.Value] = set(block.arguments)
     changed = False
     for at, operation in enumerate(operations):
+        own.update(operation.results)
         if operation.name == "memref.alloc":
             allocations.append(operation)
             last[operation.results[0]] = at
             continue
-        for value in _uses(operation):
+        uses = set(operation.operands)
+        for region in operation.regions:
+            for inner in region.blocks:
+                freed, captured = _block(inner)
+                changed |= freed
+                uses |= captured
+        for value in uses:
             if (whole := shown.get(value, value)) in last:
                 last[whole] = at
+        used |= uses
         if operation.name in VIEWS:
             whole = operation.operands[0]
             shown[operation.results[0]] = shown.get(whole, whole)
-        for region in operation.regions:
-            for inner in region.blocks:
-                changed |= _block(inner)
     for allocation in allocations:
         value = allocation.results[0]
         after = operations[last[value]]
         with ir.InsertionPoint.after(after), allocation.location:
             ir.Operation.create("memref.dealloc", operands=[value])
         changed = True
-    return changed
-
-
-def _uses(operation: ir.Operation) -> list[ir.Value]:
-    values = list(operation.operands)
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                values += _uses(inner.operation)
-    return values
+    return changed, used - own

@@ -61,11 +61,20 @@ def _steps(module: ir.Module) -> Iterator[ir.Operation]:
 
 
 def _inside(operation: ir.Operation) -> Iterator[ir.Operation]:
-    for region in operation.regions:
-        for block in region.blocks:
-            for op in block.operations:
-                yield op.operation
-                yield from _inside(op.operation)
+    """The ops in an op's regions, in program order, however deep they lie."""
+    open_ops = [_directly_inside(operation)]
+    while open_ops:
+        op = next(open_ops[-1], None)
+        if op is None:
+            open_ops.pop()
+            continue
+        yield op
+        if len(op.regions):
+            open_ops.append(_directly_inside(op))
+
+
+def _directly_inside(operation: ir.Operation) -> Iterator[ir.Operation]:
+    return (op.operation for region in operation.regions for block in region for op in block)
 
 
 def byte_size(kind: ir.Type) -> int:
