@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hlo import __version__, ir
 from hlo.driver.command_line import run_tool
@@ -17,10 +17,11 @@ examples:
   hlo-translate --to=portable-artifact --stablehlo-version=1.8.0 model.mlir -o model.bc
   hlo-translate --to=stablehlo-generic --locations - < model.mlir
   hlo-translate model_from_pytorch.pt2 -o model.mlir
+  hlo-translate model.onnx -o model.mlir
 
 The input is recognised: hlo or StableHLO, text, MLIR bytecode or a portable artifact. A file named
-.pt2 is an archive of torch.export.save; its parameters become the first arguments. Exit status:
-0 success, 1 the program cannot be read or written so, 2 bad usage."""
+.pt2 is an archive of torch.export.save, one named .onnx an ONNX model; their parameters become the
+first arguments. Exit status: 0 success, 1 the program cannot be read or written so, 2 bad usage."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,15 +33,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         target=args.to,
         version=args.stablehlo_version,
         locations=args.locations,
-        read=_read_archive if args.input.endswith(".pt2") else None,
+        read=_reader(args.input),
     )
     return run_tool("hlo-translate", lambda: run_translate(options))
+
+
+def _reader(path: str) -> Callable[[bytes], ir.Module] | None:
+    """What reads a file of another kind than a program, told by its name."""
+    if path.endswith(".pt2"):
+        return _read_archive
+    if path.endswith(".onnx"):
+        return lambda _: _read_onnx(path)  # by its path: tensors may lie beside it
+    return None
 
 
 def _read_archive(data: bytes) -> ir.Module:
     from hlo.pytorch import from_torch
 
     return from_torch(data).module
+
+
+def _read_onnx(path: str) -> ir.Module:
+    from hlo.onnx import from_onnx
+
+    return from_onnx(path).module
 
 
 def _parser() -> argparse.ArgumentParser:

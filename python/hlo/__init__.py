@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from hlo.frontend.stages import Compiled, Lowered
     from hlo.frontend.tracer import Tracer
     from hlo.importers.stablehlo import from_jax
+    from hlo.onnx.program import from_onnx
     from hlo.pytorch.program import from_torch
 
 __version__ = "0.1.0"
@@ -64,6 +65,7 @@ _HOMES = {
     "debug_print": "hlo.frontend.callbacks",
     "eval_shape": "hlo.frontend.jit",
     "from_jax": "hlo.importers.stablehlo",
+    "from_onnx": "hlo.onnx.program",
     "from_torch": "hlo.pytorch.program",
     "io_callback": "hlo.frontend.callbacks",
     "jit": "hlo.frontend.jit",
@@ -94,6 +96,7 @@ __all__ = [
     "debug_print",
     "eval_shape",
     "from_jax",
+    "from_onnx",
     "from_torch",
     "io_callback",
     "jit",

@@ -17,6 +17,7 @@ runs in `make test`, all of it in `make test-all`.
   f32 1e-4, f16 1e-2, bf16 4e-2, f64 1e-9: another order of summation. Many harnesses lower to the same program, so both
   counts are given. More than half of them are scatters: the macro average weighs each primitive the same.
 - StableHLO's own interpreter, CHLO and math tests, each with its own check.
+- ONNX's cases of its operators are in onnx.md, PyTorch's in pytorch.md.
 """
 # Measured with the same vectors and the same rules (strict + loose / total).
 _PEERS = """## Peers

@@ -1,0 +1,349 @@
+"""Images at another size, or read between their elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hlo import lax
+from hlo import numpy as hnp
+from hlo.frontend.dtypes import is_float
+from hlo.frontend.operands import convert
+from hlo.frontend.tracer import Tracer
+from hlo.onnx.ops.elementwise import number, widened
+from hlo.onnx.ops.products import saturated
+from hlo.onnx.ops.registry import Array, Call, integers, op
+
+Taps = list[tuple[Array, Array]]
+"""(indices, weights), a pair for each element that a result reads along one axis."""
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """One axis on its way to another extent."""
+
+    extent: int
+    size: int
+    scale: float
+    begin: float = 0.0
+    end: float = 1.0
+
+
+def _places(axis: _Axis, mode: str) -> Array:
+    """Where in the input each result lies, in elements."""
+    x = np.arange(axis.size, dtype=np.float64)
+    if mode == "asymmetric":
+        return x / axis.scale
+    if mode == "align_corners":
+        wide = axis.scale * axis.extent  # not rounded
+        return x * (axis.extent - 1) / (wide - 1) if wide != 1 else np.zeros_like(x)
+    if mode == "pytorch_half_pixel" and axis.size == 1:
+        return np.full_like(x, -0.5)
+    if mode == "tf_half_pixel_for_nn":
+        return (x + 0.5) / axis.scale
+    if mode == "tf_crop_and_resize":
+        span = axis.end - axis.begin
+        if axis.size == 1:
+            return np.full_like(x, 0.5 * (axis.begin + axis.end) * (axis.extent - 1))
+        step = span * (axis.extent - 1) / (axis.size - 1)
+        return axis.begin * (axis.extent - 1) + x * step
+    if mode == "half_pixel_symmetric":
+        adjusted = axis.size / (axis.scale * axis.extent)
+        centre = axis.extent / 2
+        return centre * (1 - adjusted) + (x + 0.5) / axis.scale - 0.5
+    return (x + 0.5) / axis.scale - 0.5
+
+
+def _nearest(places: Array, mode: str) -> Taps:
+    low = np.floor(places)
+    if mode == "floor":
+        found = low
+    elif mode == "ceil":
+        found = np.ceil(places)
+    else:
+        half = places - low == 0.5
+        rounded = np.floor(places + 0.5)
+        found = np.where(half & (mode == "round_prefer_floor"), low, rounded)
+    return [(found.astype(np.int64), np.ones_like(places))]
+
+
+def _linear(places: Array) -> Taps:
+    low = np.floor(places)
+    part = places - low
+    at = low.astype(np.int64)
+    return [(at, 1 - part), (at + 1, part)]
+
+
+def cubic_weights(t: Any, a: float) -> list[Any]:
+    """Keys' cubic convolution: the weights of four neighbours, `t` behind the second."""
+
+    def near(x: Any) -> Any:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: Any) -> Any:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
+def _cubic(places: Array, a: float) -> Taps:
+    low = np.floor(places)
+    at = low.astype(np.int64)
+    weights = cubic_weights(places - low, a)
+    return [(at + i - 1, weight) for i, weight in enumerate(weights)]
+
+
+def _smoothed(places: Array, scale: float, mode: str, a: float) -> Taps:
+    """Taps of a filter that is as wide as the results lie apart."""
+    scale = min(scale, 1.0)
+    reach = (2 if mode == "cubic" else 1) / scale
+    low = np.floor(places)
+    count = int(np.ceil(reach))
+    taps: Taps = []
+    for offset in range(-count, count + 1):
+        at = low + offset
+        distance = np.abs(at - places) * scale
+        if mode == "cubic":
+            near = ((a + 2) * distance - (a + 3)) * distance**2 + 1
+            far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+            weight = np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))
+        else:
+            weight = np.maximum(1 - distance, 0.0)
+        taps.append((at.astype(np.int64), weight))
+    return taps
+
+
+def _normalised(taps: Taps, extent: int, *, exclude: bool) -> Taps:
+    """Weights that add up to one, without those outside where they are excluded."""
+    weights = [
+        np.where((at >= 0) & (at < extent), weight, 0.0) if exclude else weight
+        for at, weight in taps
+    ]
+    total = np.sum(weights, axis=0)
+    return [(at, weight / total) for (at, _), weight in zip(taps, weights, strict=True)]
+
+
+def _applied(x: Tracer, axis: int, taps: Taps) -> Tracer:
+    """The weighted sum of elements along an axis; those outside are the ones at the ends."""
+    line = [1] * x.ndim
+    line[axis] = -1
+    total: Tracer | None = None
+    for at, weight in taps:
+        part = hnp.take(x, np.clip(at, 0, x.shape[axis] - 1), axis=axis)
+        if not (weight == 1).all():
+            part = hnp.multiply(part, number(weight.reshape(line), x))
+        total = part if total is None else hnp.add(total, part)
+    assert total is not None
+    return total
+
+
+@op("Resize", static=(1, 2, 3))
+def resize(
+    call: Call,
+    x: Tracer,
+    region: Array | None = None,
+    scales: Array | None = None,
+    sizes: Array | None = None,
+) -> Tracer:
+    """Another extent of some axes, by neighbours, lines or cubics."""
+    if call.version < 11:
+        return _enlarged(call, x, region if scales is None else scales)
+    axes = [a % x.ndim for a in call.get("axes") or range(x.ndim)]
+    mode, nearest = call.get("mode", "nearest"), call.get("nearest_mode", "round_prefer_floor")
+    coordinates = call.get("coordinate_transformation_mode", "half_pixel")
+    cropped = coordinates == "tf_crop_and_resize"
+    lines = _lines(call, x, axes, scales, sizes, region if cropped else None)
+    found = x if mode == "nearest" else _floats(x)
+    for axis, line in lines.items():
+        places = _places(line, coordinates)
+        if line.size == line.extent and (places == np.arange(line.size)).all():
+            continue
+        taps = _taps(call, line, places, mode, nearest)
+        moved = _applied(found, axis, taps)
+        if cropped:
+            moved = _outside(call, moved, axis, places, line.extent)
+        found = moved
+    if is_float(x.dtype) or mode == "nearest":
+        return convert(found, x.dtype)
+    return saturated(lax.round_even(found), x.dtype)
+
+
+def _floats(x: Tracer) -> Tracer:
+    return widened(x) if is_float(x.dtype) else convert(x, np.dtype(np.float32))
+
+
+def _lines(
+    call: Call,
+    x: Tracer,
+    axes: Sequence[int],
+    scales: Array | None,
+    sizes: Array | None,
+    region: Array | None,
+) -> dict[int, _Axis]:
+    count = len(axes)
+    spans = [(0.0, 1.0)] * count
+    if region is not None and region.size:
+        spans = [(float(region[i]), float(region[i + count])) for i in range(count)]
+    if sizes is not None and sizes.size:
+        wanted = integers(sizes)
+        factors = [w / x.shape[a] for w, a in zip(wanted, axes, strict=True)]
+        policy = call.get("keep_aspect_ratio_policy", "stretch")
+        if policy != "stretch":
+            one = min(factors) if policy == "not_larger" else max(factors)
+            factors = [one] * count
+            wanted = [int(np.floor(one * x.shape[a] + 0.5)) for a in axes]
+    else:
+        if scales is None:
+            raise call.refuse("expected either scales or sizes, found neither")
+        factors = [float(s) for s in scales.ravel()]
+        wanted = [
+            int(np.floor(f * x.shape[a] * (high - low)))
+            for f, a, (low, high) in zip(factors, axes, spans, strict=True)
+        ]
+    return {
+        a: _Axis(x.shape[a], w, f, *span)
+        for a, w, f, span in zip(axes, wanted, factors, spans, strict=True)
+    }
+
+
+def _taps(call: Call, line: _Axis, places: Array, mode: str, nearest: str) -> Taps:
+    if mode == "nearest":
+        return _nearest(places, nearest)
+    a = call.get("cubic_coeff_a", -0.75)
+    exclude = bool(call.get("exclude_outside", 0))
+    if call.get("antialias", 0) and line.scale < 1:
+        taps = _smoothed(places, line.scale, mode, a)
+        return _normalised(taps, line.extent, exclude=exclude)
+    taps = _cubic(places, a) if mode == "cubic" else _linear(places)
+    return _normalised(taps, line.extent, exclude=exclude) if exclude else taps
+
+
+def _outside(call: Call, x: Tracer, axis: int, places: Array, extent: int) -> Tracer:
+    """Results that lie outside of the input have a value of their own."""
+    out = (places < 0) | (places > extent - 1)
+    if not out.any():
+        return x
+    line = [1] * x.ndim
+    line[axis] = -1
+    return hnp.where(out.reshape(line), number(call.get("extrapolation_value", 0.0), x), x)
+
+
+@op("Upsample", static=(1,))
+def upsample(call: Call, x: Tracer, scales: Array | None = None) -> Tracer:
+    """An enlarged image, by neighbours or lines; what became Resize."""
+    return _enlarged(call, x, np.asarray(call.get("scales")) if scales is None else scales)
+
+
+def _enlarged(call: Call, x: Tracer, scales: Array | None) -> Tracer:
+    if scales is None:
+        raise call.refuse("expected scales")
+    nearest = call.get("mode", "nearest") == "nearest"
+    found = x if nearest else _floats(x)
+    for axis, scale in enumerate(scales.ravel().tolist()):
+        line = _Axis(x.shape[axis], int(np.floor(x.shape[axis] * scale)), scale)
+        if scale != 1:
+            places = _places(line, "asymmetric")
+            taps = _nearest(places, "floor") if nearest else _linear(places)
+            found = _applied(found, axis, taps)
+    return convert(found, x.dtype)
+
+
+# --- grids ------------------------------------------------------------------------------------
+
+
+@op("GridSample")
+def grid_sample(call: Call, x: Tracer, grid: Tracer) -> Tracer:
+    """Images read at the places of a grid: (N, C, ...) at (N, ..., rank), where -1 and 1 are the
+    ends and the last coordinate is that of the first axis behind the channels."""
+    rank = x.ndim - 2
+    corners = bool(call.get("align_corners", 0))
+    mode, padding = call.get("mode", "linear"), call.get("padding_mode", "zeros")
+    wide = grid if grid.dtype.itemsize > 2 else widened(grid)
+    places = [
+        _unnormalised(wide[..., rank - 1 - i], x.shape[2 + i], corners=corners) for i in range(rank)
+    ]
+    if mode == "nearest":
+        picked = [lax.round_even(p) for p in places]
+        return _sampled(x, picked, padding, corners=corners)
+    cubic = mode in ("cubic", "bicubic")
+    offsets = range(-1, 3) if cubic else range(2)
+    if not cubic and padding != "zeros":
+        places = [
+            _folded(p, e, padding, corners=corners)
+            for p, e in zip(places, x.shape[2:], strict=True)
+        ]
+    lows = [lax.floor(p) for p in places]
+    parts = [hnp.subtract(p, low) for p, low in zip(places, lows, strict=True)]
+    weights = [_weights(t, cubic=cubic) for t in parts]
+    total: Tracer | None = None
+    for corner in np.ndindex(*[len(offsets)] * rank):
+        at = [hnp.add(low, number(offsets[c], low)) for low, c in zip(lows, corner, strict=True)]
+        weight = weights[0][corner[0]]
+        for i in range(1, rank):
+            weight = hnp.multiply(weight, weights[i][corner[i]])
+        read = _sampled(_floats(x), at, padding, corners=corners)
+        part = hnp.multiply(read, convert(hnp.expand_dims(weight, 1), read.dtype))
+        total = part if total is None else hnp.add(total, part)
+    assert total is not None
+    return convert(total, x.dtype)
+
+
+def _weights(t: Tracer, *, cubic: bool) -> list[Tracer]:
+    if not cubic:
+        return [hnp.subtract(number(1, t), t), t]
+    return cubic_weights(t, -0.75)
+
+
+def _unnormalised(grid: Tracer, extent: int, *, corners: bool) -> Tracer:
+    moved = hnp.add(grid, number(1, grid))
+    if corners:
+        return hnp.multiply(moved, number((extent - 1) / 2, grid))
+    scaled = hnp.multiply(moved, number(extent / 2, grid))
+    return hnp.subtract(scaled, number(0.5, grid))
+
+
+def _folded(at: Tracer, extent: int, padding: str, *, corners: bool) -> Tracer:
+    """Places outside of the image moved to its border, or reflected into it."""
+    if padding == "border":
+        return hnp.clip(at, number(0, at), number(extent - 1, at))
+    low, high = (0.0, extent - 1.0) if corners else (-0.5, extent - 0.5)
+    span = high - low
+    if span <= 0:
+        return hnp.zeros(at.shape, at.dtype)
+    period = number(2 * span, at)
+    turned = hnp.remainder(hnp.subtract(at, number(low, at)), period)
+    back = hnp.minimum(turned, hnp.subtract(period, turned))
+    inside = hnp.add(back, number(low, at))
+    return hnp.clip(inside, number(0, at), number(extent - 1, at))
+
+
+def _sampled(x: Tracer, at: Sequence[Tracer], padding: str, *, corners: bool) -> Tracer:
+    """(N, C, ...): the elements at whole places, zeros outside or those that are folded in."""
+    extents = x.shape[2:]
+    inside: Tracer | None = None
+    index: list[Tracer] = []
+    for place, extent in zip(at, extents, strict=True):
+        if padding == "zeros":
+            here = hnp.logical_and(
+                lax.ge(place, number(0, place)), lax.le(place, number(extent - 1, place))
+            )
+            inside = here if inside is None else hnp.logical_and(inside, here)
+            place = hnp.clip(place, number(0, place), number(extent - 1, place))  # noqa: PLW2901
+        else:
+            place = lax.round_even(_folded(place, extent, padding, corners=corners))  # noqa: PLW2901
+        index.append(convert(place, np.dtype(np.int64)))
+    batch = lax.broadcasted_iota(np.dtype(np.int64), index[0].shape, 0)
+    starts = hnp.stack([batch, *index], axis=-1)
+    rank = len(extents)
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=(1,),
+        collapsed_slice_dims=(0, *range(2, rank + 2)),
+        start_index_map=(0, *range(2, rank + 2)),
+    )
+    found = lax.gather(x, starts, numbers, (1, x.shape[1], *[1] * rank))
+    if inside is None:
+        return found
+    return hnp.where(hnp.expand_dims(inside, 1), found, number(0, found))
