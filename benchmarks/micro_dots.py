@@ -33,6 +33,7 @@ from timing import (
     parser,
     threads_of,
     time_in_turn,
+    unpin_library,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -83,6 +84,7 @@ class Figure:
 
 def main() -> int:
     args = parser(__doc__).parse_args()
+    unpin_library()
     clock = clock_of(args)
     peak = measured_peak(clock) * threads_of(args)
     print(f"peak {peak:.0f} Gflop/s", flush=True)

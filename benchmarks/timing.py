@@ -38,6 +38,14 @@ def parser(documentation: str | None) -> argparse.ArgumentParser:
     return made
 
 
+def unpin_library() -> None:
+    """Lets OpenBLAS, loaded from here on, take the kernels that it has for this processor, whatever
+    the environment says.
+    """
+    for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
+        os.environ.pop(name, None)
+
+
 def clock_of(args: argparse.Namespace) -> Clock:
     """The clock that the options ask for, in seconds; processor time is that of one processor, to
     which the process is bound, and one thread.

@@ -6,6 +6,8 @@ import math
 import re
 
 from hlo.passes.cost.op_cost import has_wide_window, multiply_adds
+from hlo.passes.cost.product_choice import product_cycles, way_of
+from hlo.passes.cost.product_times import Way
 from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 
@@ -99,11 +101,21 @@ _ROUTINES = {
 def cycles(node: Node) -> float:
     """Cycles of one core, of a kernel's op or of one that is a kernel of its own."""
     if node.name == "fusion":
-        return sum(cycles(inner) for inner in node.regions[0].nodes)
+        inside = node.regions[0].nodes
+        if len(inside) == 1:
+            return cycles(inside[0])
+        dots = [n for n in inside if n.name == "dot_general"]
+        # Those of an attention are in its register tiles.
+        multiplying = sum(
+            product_cycles(n, Way.TILES if len(dots) > 1 else way_of(n)) for n in dots
+        )
+        return multiplying + sum(cycles(n) for n in inside if n.name != "dot_general")
     if not node.results or node.name in _FREE:
         return 0.0
-    if node.name in ("dot_general", "convolution"):
-        return _product_cycles(node)
+    if node.name == "dot_general":
+        return product_cycles(node)
+    if node.name == "convolution":
+        return _convolution_cycles(node)
     if node.name in ("reduce", "reduce_window", "select_and_scatter"):
         return _fold_cycles(node)
     if node.name in ("gather", "scatter"):
@@ -158,17 +170,15 @@ def _vector_cycles(node: Node) -> float:
     return each * (_WIDER if result.part_type.bits == 64 and each > SIMPLE else 1.0)
 
 
-def _product_cycles(node: Node) -> float:
-    """A dot's or convolution's; lanes beyond its last columns are idle."""
+def _convolution_cycles(node: Node) -> float:
+    """Lanes beyond its last columns are idle."""
     kind = node.operands[0].type
     result = node.results[0]
     lanes = VECTOR_BYTES // max(kind.part_type.bits // 8, LEAST_BYTES)
     last = result.shape[-1] if result.shape and result.shape[-1] > 1 else lanes
     used = last / (-(-last // lanes) * lanes) * (_NARROW if last < lanes else 1.0)
     rate = MULTIPLY_ADDS * LEAST_BYTES / max(kind.part_type.bits // 8, LEAST_BYTES)
-    if kind.is_integer and kind.bits == 8:
-        rate *= 4
-    if node.name == "convolution" and has_wide_window(node):
+    if has_wide_window(node):
         rate *= _WIDE_WINDOW
     times = 4 if kind.is_complex else 1
     return times * multiply_adds(node) / (rate * max(used, 0.1)) * _TILE_OVERHEAD

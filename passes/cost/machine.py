@@ -29,6 +29,47 @@ class Level:
 
 
 @dataclass(frozen=True)
+class LibraryRates:
+    """How fast the vendor's library multiplies matrices of one type.
+
+    Attributes:
+        most: multiply-adds of reals a cycle of one core, of a large product.
+        small: the same of a product small enough that nothing is packed; 0 if there are no such.
+        small_turned: the same where both operands lie along the depth.
+        half: rows, or columns, with which a large product reaches half of `most`.
+        half_turned: the same where the right operand lies along the depth.
+    """
+
+    most: float
+    small: float
+    small_turned: float
+    half: float
+    half_turned: float
+
+
+@dataclass(frozen=True)
+class ProductLibrary:
+    """The vendor's matrix products.
+
+    Attributes:
+        entered: seconds around a call.
+        call: seconds around each product of a call.
+        f32, f64, c64, c128: rates by type.
+        streamed: bytes of a matrix a cycle that it multiplies with one vector.
+        smallest_piece: multiply-adds of reals that are worth another thread.
+    """
+
+    entered: float
+    call: float
+    f32: LibraryRates
+    f64: LibraryRates
+    c64: LibraryRates
+    c128: LibraryRates
+    streamed: float
+    smallest_piece: float
+
+
+@dataclass(frozen=True)
 class Machine:
     """A processor with its memory.
 
@@ -38,6 +79,7 @@ class Machine:
         levels: from the nearest cache to memory.
         launch: seconds from one kernel to the next on one thread.
         fork: seconds more that a launch takes on several threads.
+        library: the vendor's matrix products.
     """
 
     cores: int
@@ -45,6 +87,7 @@ class Machine:
     levels: tuple[Level, ...]
     launch: float
     fork: float
+    library: ProductLibrary
 
     def on(self, cores: int) -> Machine:
         """The same machine with another number of cores."""
@@ -96,4 +139,15 @@ HOST = Machine(
     ),
     launch=20e-9,
     fork=0.4e-6,
+    # OpenBLAS 0.3.30 with its kernels for AVX-512: `python benchmarks/product_choice.py`.
+    library=ProductLibrary(
+        entered=0.1e-6,
+        call=0.05e-6,
+        f32=LibraryRates(29.0, 31.0, 18.0, 16.0, 40.0),
+        f64=LibraryRates(11.7, 15.5, 10.0, 10.0, 10.0),
+        c64=LibraryRates(27.5, 0.0, 0.0, 5.0, 8.0),
+        c128=LibraryRates(10.9, 0.0, 0.0, 2.0, 2.5),
+        streamed=22.0,
+        smallest_piece=0.75e6,
+    ),
 )

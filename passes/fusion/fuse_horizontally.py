@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.cost.op_cost import multiply_adds
+from hlo.passes.cost.product_choice import product_choice
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.composites import compose, wrap
 from hlo.passes.fusion.op_traits import CONTRACTIONS, FUSIBLE
@@ -24,7 +25,7 @@ MAX_MEMBERS = 64  # more need too many pointers, and compile slowly as one funct
 MAX_MOVED_BYTES = 1 << 16
 # Where no value takes up more bytes, all ops may be moved: what is in memory is in the cache.
 SMALL_PROGRAM = 1 << 18
-# A dot that the vendor library does is split over threads by the library.
+# Larger dots are members where a launch divides their register tiles among its threads.
 LARGEST_DOT = 1 << 16
 _KINDS = frozenset({"loop", "reduce", "row", "steps", KIND})
 
@@ -173,6 +174,8 @@ def _is_small(node: Node) -> bool:
         return False
     if node.name not in CONTRACTIONS:
         return True
+    if node.name == "dot_general" and product_choice(node).calls_library:
+        return False  # the library divides its own work
     return multiply_adds(node) <= LARGEST_DOT or fits_register_tiles(node)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from hlo.passes.cost.caches import runs_stay_in_cache
 from hlo.passes.cost.duplication import Choice, Distances, again_or_stored, is_cheaper_side_by_side
+from hlo.passes.cost.product_choice import product_choice
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.attention import KIND as ATTENTION
 from hlo.passes.fusion.attention import Attention
@@ -406,7 +407,7 @@ class BlockFusion:
     def _judge_contraction(self, node: Node, group: Group) -> FusionDecision:
         """A contraction takes in what follows it element by element."""
         if not self.gpu and not takes_elementwise(node):
-            return FusionDecision.no("it is computed by a library or by plain loops")
+            return FusionDecision.no("its kernel takes in nothing that follows")
         if any(n.name in CONTRACTIONS for n in group.nodes):
             return FusionDecision.no("the kernel already holds a contraction")
         if group.root.results[0].size != node.results[0].size:
@@ -416,6 +417,10 @@ class BlockFusion:
                 return FusionDecision.no(
                     f"{other.name} does not go element by element over its result"
                 )
+        if not self.gpu and node.name == "dot_general":
+            choice = product_choice(node, beside=2 * bytes_of(node.results[0]))
+            if choice.calls_library:
+                return FusionDecision.no(choice.reason)
         return FusionDecision.yes("what follows is applied to its register tiles")
 
     @staticmethod

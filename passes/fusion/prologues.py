@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
+from hlo.passes.cost.product_choice import product_choice
 from hlo.passes.cost.prologues import packed_or_stored
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.decision import FusionDecision
@@ -55,6 +56,8 @@ class Prologues:
             return FusionDecision.no(
                 "a contraction reads its operands many times: they must be in memory"
             )
+        if (reason := self._why_library(node, group)) is not None:
+            return FusionDecision.no(reason)
         if len(dots) + sum(r in group.prologue for r in readers) < len(readers):
             return FusionDecision.no("what follows the contraction reads it too")
         if node.name == "reshape" and not self._is_reshape_in_prologue(node):
@@ -68,6 +71,13 @@ class Prologues:
         if convolution_of(group) is not None:
             return FusionDecision.yes("the convolution computes its kernel as it packs it")
         return FusionDecision.yes("the dot computes its operand as it reads it")
+
+    def _why_library(self, node: Node, group: Group) -> str | None:
+        """Why a dot that is a kernel so far is better a call of a library; None if it is not."""
+        if self.gpu or group.root.name != "dot_general":
+            return None
+        choice = product_choice(group.root, beside=2 * bytes_of(node.results[0]))
+        return choice.reason if choice.calls_library else None
 
     def times(self, node: Node, group: Group, readers: Sequence[Node]) -> float:
         """How often a kernel would compute each element of an op."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hlo.passes.cost.product_choice import product_choice
 from hlo.passes.hlo_to_loops import elemental
 from hlo.passes.hlo_to_loops.attention import emit_attention
 from hlo.passes.hlo_to_loops.composite_kernel import emit_composite
@@ -13,6 +14,7 @@ from hlo.passes.hlo_to_loops.graph import Node, Region, is_composite
 from hlo.passes.hlo_to_loops.interleaved_kernel import emit_interleaved
 from hlo.passes.hlo_to_loops.library_kernels import LIBRARY_EMITTERS
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, Width, at_best_width, emit_elements
+from hlo.passes.hlo_to_loops.matrix_multiply import emit_matrix_multiply
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import emit_matrix_vector
 from hlo.passes.hlo_to_loops.packed_matrix_kernel import emit_packed_product
 from hlo.passes.hlo_to_loops.sort_kernel import sort_in
@@ -42,9 +44,18 @@ def _loops(region: Region, width: Width) -> Kernel:
     return emit_tiled(region, width) if width.tiled else emit_elements(region, width)
 
 
+def _calls_library(region: Region, root: Node) -> bool:
+    """Whether a kernel is a product that the vendor's library is called for."""
+    return (
+        region.nodes == [root] and root.name == "dot_general" and product_choice(root).calls_library
+    )
+
+
 def _special(region: Region, root: Node) -> Kernel | None:
     if is_composite(region):
         return emit_composite(region, emit_kernel)
+    if _calls_library(region, root):
+        return emit_matrix_multiply(region, root)
     for emit in (emit_attention, emit_matrix_vector, emit_packed_product, emit_contraction):
         if (kernel := emit(region)) is not None:
             return kernel

@@ -1,4 +1,4 @@
-"""Kernels that call the runtime's libraries: matrix products, sorting, FFT, factorisations."""
+"""Kernels that call the runtime's libraries: sorting, FFT, factorisations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.library_call import library_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers
-from hlo.passes.hlo_to_loops.matrix_multiply import emit_matrix_multiply
 from hlo.passes.hlo_to_loops.sort_kernel import emit_sort
 
 FFT_KINDS = ("FFT", "IFFT", "RFFT", "IRFFT")
@@ -129,7 +128,6 @@ def _aliases_of(node: Node) -> list[tuple[int, int]]:
 # (region, its root) -> the kernel, or None where generated loops are the better or the only way.
 LIBRARY_EMITTERS: dict[str, Callable[[Region, Node], Kernel | None]] = {
     "custom_call": emit_custom_call,
-    "dot_general": emit_matrix_multiply,
     "fft": emit_fft,
     "sort": emit_sort,
 }

@@ -12,7 +12,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hlo import knobs
 from hlo.passes.hlo_to_loops.affine import suffix_products
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder
@@ -21,7 +20,6 @@ from hlo.passes.hlo_to_loops.library_call import pointer_to
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 
 SUFFIX = {"f32": "f32", "f64": "f64", "complex<f32>": "c64", "complex<f64>": "c128"}
-SMALLEST_PRODUCT = 8192  # multiply-adds below which generated loops are as fast as a call
 
 
 @dataclass(frozen=True)
@@ -94,22 +92,23 @@ def matrix_operands(node: Node) -> tuple[MatrixOperand, MatrixOperand] | None:
     return result[0], result[1]
 
 
-def emit_matrix_multiply(region: Region, node: Node) -> Kernel | None:
-    """A kernel that calls the vendor library; None where it cannot or generated loops do better."""
+def library_operands(node: Node) -> tuple[MatrixOperand, MatrixOperand] | None:
+    """The operands of a dot_general that the vendor's library has a routine for, or None."""
     result = node.results[0]
-    suffix = SUFFIX.get(result.type.name)
-    if (
-        suffix is None
-        or len(region.nodes) != 1
-        or any(o.type != result.type for o in node.operands)
-    ):
+    if result.type.name not in SUFFIX or result.size == 0:
         return None
-    if not knobs.current().vendor or (operands := matrix_operands(node)) is None:
+    if any(operand.type != result.type for operand in node.operands):
         return None
+    return matrix_operands(node)
+
+
+def emit_matrix_multiply(region: Region, node: Node) -> Kernel:
+    """A kernel that calls the vendor's library, for a dot that `library_operands` knows."""
+    operands = library_operands(node)
+    assert operands is not None, "product_choice has asked"
     lhs, rhs = operands
-    m, n, k = lhs.free.extent, rhs.free.extent, lhs.summed.extent
-    if math.prod((m, n, k)) < SMALLEST_PRODUCT or result.size == 0:
-        return None
+    result = node.results[0]
+    suffix = SUFFIX[result.type.name]
     inputs, outputs = argument_buffers(region)
     buffers = [inputs[node.operands[0]], inputs[node.operands[1]], outputs[0]]
     emitter = _Call(Builder(), lhs, rhs, suffix, result.type.part_type.register, result.type.parts)

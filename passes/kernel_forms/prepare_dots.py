@@ -12,10 +12,12 @@ from hlo.ir.attributes import DotDimensionNumbers
 from hlo.passes.base import Pass
 from hlo.passes.hlo_to_loops.contraction_tiling import depth_of, minor_is_free
 from hlo.passes.hlo_to_loops.graph import node_of
-from hlo.passes.hlo_to_loops.matrix_multiply import SMALLEST_PRODUCT, matrix_operands
+from hlo.passes.hlo_to_loops.matrix_multiply import matrix_operands
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import MOST_VECTORS_BY_ROWS, matrix_vector_of
 from hlo.passes.hlo_to_loops.product_factors import FLUSHES
 from hlo.passes.kernel_forms.building import create, reshaped, transposed
+
+SMALLEST_TRANSPOSED = 8192  # multiply-adds below which loops are as fast as a transpose
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def _numbers(op: ir.Operation) -> DotDimensionNumbers:
 def _with_columns_minor(op: ir.Operation) -> ir.Operation:
     """Transposes the right operand of a large dot if neither tiles nor the library can read it."""
     node = node_of(op)
-    if depth_of(node) * node.results[0].size < SMALLEST_PRODUCT or node.operands[1].size == 0:
+    if depth_of(node) * node.results[0].size < SMALLEST_TRANSPOSED or node.operands[1].size == 0:
         return op
     if minor_is_free(node) or matrix_operands(node) is not None:
         return op

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -62,7 +63,7 @@ class LaunchReport:
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """Why a kernel for a GPU is the one it is, where there were several."""
+    """Why a kernel is the one it is, where there were several."""
 
     kernel: str
     reason: str
@@ -241,9 +242,13 @@ def explain(program: AnalysedProgram) -> FusionReport:
             )
             for edge in launch_edges(program.fused_entry)
         ),
-        choices=tuple(
-            KernelChoice(name, kernel.reason)
-            for name, kernel in program.host.kernels.items()
-            if isinstance(kernel, GpuKernel) and kernel.reason
-        ),
+        choices=tuple(_choices(program)),
     )
+
+
+def _choices(program: AnalysedProgram) -> Iterator[KernelChoice]:
+    for name, kernel in program.host.kernels.items():
+        if isinstance(kernel, GpuKernel) and kernel.reason:
+            yield KernelChoice(name, kernel.reason)
+    for node, choice in program.products:
+        yield KernelChoice(at_source(node.name, node.location), choice.reason)

@@ -13,10 +13,11 @@ from hlo.driver.pass_pipeline import Instrumentation, PipelineElement, run_pipel
 from hlo.driver.phases import Phase
 from hlo.driver.pipeline import passes_to
 from hlo.passes.cost.machine import HOST, Machine
+from hlo.passes.cost.product_choice import ProductChoice, library_choices
 from hlo.passes.fusion.fuse import Fuse
 from hlo.passes.fusion.groups import Edge
 from hlo.passes.hlo_to_host.program import HostProgram, entry_of, hlo_to_host, mark_donated
-from hlo.passes.hlo_to_loops.graph import Region, region_of
+from hlo.passes.hlo_to_loops.graph import Node, Region, region_of
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 from hlo.passes.layouts.assign_layouts import AssignLayouts
@@ -33,6 +34,7 @@ class AnalysedProgram:
         edges: the decisions of `fuse`, with their reasons.
         layouts: those of `assign-layouts`.
         planned: what `schedule` did with each block.
+        products: matrix products that are, or could be, calls of the vendor's library.
         donate: arguments whose memory the caller lets results take over.
         compiled: the host program, where it is known.
         emit: makes the kernel of a region, for the target.
@@ -44,6 +46,7 @@ class AnalysedProgram:
     edges: tuple[Edge, ...]
     layouts: tuple[LayoutDecision, ...] = ()
     planned: tuple[Decision, ...] = ()
+    products: tuple[tuple[Node, ProductChoice], ...] = ()
     donate: tuple[int, ...] = ()
     compiled: HostProgram | None = None
     emit: Callable[[Region], Kernel] = emit_kernel
@@ -52,12 +55,12 @@ class AnalysedProgram:
     @property
     def unfused_entry(self) -> Region:
         """The entry's body before fusion."""
-        return region_of(entry_of(self.unfused).regions[0].blocks[0])
+        return _entry(self.unfused)
 
     @property
     def fused_entry(self) -> Region:
         """The entry's body after fusion."""
-        return region_of(entry_of(self.fused).regions[0].blocks[0])
+        return _entry(self.fused)
 
     @cached_property
     def host(self) -> HostProgram:
@@ -116,14 +119,20 @@ def analyse(
         )
         fused, compiled = made.fused, made.host
         planned.extend(made.reordered)
+    products = () if machine is None else library_choices(_entry(fused))
     return AnalysedProgram(
         unfused,
         fused,
         tuple(edges),
         tuple(layouts),
         tuple(planned),
+        tuple(products),
         tuple(donate),
         compiled,
         emit,
         machine,
     )
+
+
+def _entry(module: ir.Module) -> Region:
+    return region_of(entry_of(module).regions[0].blocks[0])

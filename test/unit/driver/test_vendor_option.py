@@ -10,10 +10,10 @@ from hlo import knobs
 
 # Complex products are work for the library.
 PRODUCT = """
-func.func @main(%a: tensor<52x103xcomplex<f32>>, %b: tensor<52x60xcomplex<f32>>)
+func.func @main(%a: tensor<208x103xcomplex<f32>>, %b: tensor<208x60xcomplex<f32>>)
     -> tensor<103x60xcomplex<f32>> {
   %0 = hlo.dot_general %a, %b, contracting_dims = [0] x [0]
-      : (tensor<52x103xcomplex<f32>>, tensor<52x60xcomplex<f32>>) -> tensor<103x60xcomplex<f32>>
+      : (tensor<208x103xcomplex<f32>>, tensor<208x60xcomplex<f32>>) -> tensor<103x60xcomplex<f32>>
   return %0 : tensor<103x60xcomplex<f32>>
 }
 """
@@ -21,7 +21,7 @@ func.func @main(%a: tensor<52x103xcomplex<f32>>, %b: tensor<52x60xcomplex<f32>>)
 
 def test_without_the_vendor_generated_code_multiplies() -> None:
     rng = np.random.default_rng(0)
-    a, b = (rng.standard_normal((52, 2 * n), np.float32).view(np.complex64) for n in (103, 60))
+    a, b = (rng.standard_normal((208, 2 * n), np.float32).view(np.complex64) for n in (103, 60))
     library, generated = hlo.compile(PRODUCT), hlo.compile(PRODUCT, vendor=False)
     assert "hlo_rt_gemm" in library.as_text("host")
     assert "hlo_rt_gemm" not in generated.as_text("host")
