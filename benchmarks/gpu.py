@@ -28,7 +28,7 @@ import hlo
 import hlo.numpy as hnp
 from hlo.diagnostics import CompileError, ExecutionError
 from hlo.gpu.cuda.array import DeviceArray
-from hlo.gpu.cuda.device import CudaDevice
+from hlo.gpu.cuda.device import CudaDevice, gpu
 from hlo.gpu.cuda.driver import NoDeviceError
 from hlo.gpu.cuda.program import CudaProgram
 from hlo.passes.hlo_to_gpu.target import PREFIX, TARGETS
@@ -345,7 +345,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     device = None
     if not options.emulate:
         try:
-            device = CudaDevice()
+            device = gpu()
         except (NoDeviceError, CompileError) as error:
             print(f"no GPU: {error}")
             return 2

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from hlo.driver.statistics import ProgramStatistics
-from hlo.gpu.cuda.device import CudaDevice
+from hlo.gpu.cuda.device import gpu
 from hlo.gpu.cuda.program import CudaProgram
 from hlo.gpu.emulated_device import EmulatedDevice, EmulatedModule
 from hlo.gpu.fiber_device import FiberDevice, FiberModule
@@ -58,7 +58,7 @@ class PlanRunner:
             MissingExtraError: `hlo[cuda]` is not installed.
             NoDeviceError: there is no driver or no such GPU.
         """
-        return CudaProgram(self.plan, CudaDevice(number))
+        return CudaProgram(self.plan, gpu(number))
 
     def emulated(self, schedule: int = 0, *, races: bool = True) -> PlanProgram[EmulatedModule]:
         """The plan on the device that `hlo.gpu.emulated_device` describes.

@@ -7,6 +7,7 @@ from collections.abc import Generator
 import pytest
 from fake_driver import FakeDriver, build
 
+from hlo.gpu.cuda.device import forget_gpus
 from hlo.gpu.cuda.driver import driver
 
 
@@ -19,6 +20,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> FakeDriver:
 def fake(library: FakeDriver) -> Generator[FakeDriver]:
     library.reset()
     driver.cache_clear()
+    forget_gpus()
     yield library
     library.reset()
     driver.cache_clear()
+    forget_gpus()

@@ -75,6 +75,7 @@ class FakeDriver:
         self.c.fake_reset_log()
         self.c.fake_set_seed(seed)
         self.c.fake_set_memory(1 << 33)
+        self.c.fake_set_pools(1)
         self.c.fake_set_init_error(0)
         self.c.fake_set_load_error(0)
         self.c.fake_set_driver_version(13000)

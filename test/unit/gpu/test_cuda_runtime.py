@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import importlib
+import inspect
+import re
 import subprocess
 import sys
+import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -315,3 +321,117 @@ def test_the_numbers_of_tensor_maps_are_cuda_s() -> None:
     swizzle = cuda.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B
     promotion = cuda.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B
     assert (int(swizzle), int(promotion)) == (tensor_maps.SWIZZLE_128, tensor_maps.PROMOTION_256)
+
+
+def test_a_driver_without_memory_pools_is_good_enough(fake: FakeDriver) -> None:
+    fake.c.fake_set_pools(0)
+    program = compiled(INCREMENT)
+    for _ in range(3):
+        np.testing.assert_array_equal(program(np.zeros(6, np.float32))[0], np.ones(6))
+    assert not any("Async" in line for line in fake.log if "Free" in line)
+
+
+def test_a_forked_process_is_told_so(fake: FakeDriver) -> None:
+    fake.c.fake_set_init_error(3)
+    with pytest.raises(NoDeviceError, match="CUDA_ERROR_NOT_INITIALIZED"):
+        CudaDevice()
+
+
+def test_every_function_that_is_called_is_one_of_the_driver_s() -> None:
+    cuda = importlib.import_module("cuda.bindings.driver")
+    folder = Path(inspect.getfile(CudaDevice)).parent
+    text = "".join(path.read_text() for path in folder.glob("*.py"))
+    named = set(re.findall(r'"(cu[A-Z]\w+)"', text))
+    by_ctypes = set(re.findall(r"cu[A-Z]\w+", inspect.getsource(tensor_maps)))
+    assert len(named) > 30
+    assert {name for name in named - by_ctypes if not hasattr(cuda, name)} == set()
+
+
+def test_one_program_sees_what_another_has_computed(fake: FakeDriver) -> None:
+    first, second = compiled(INCREMENT).on_device(), compiled(INCREMENT).on_device()
+    x = on_gpu(first.device, np.arange(6, dtype=np.float32))
+    for seed in range(8):
+        fake.reset(seed)
+        (y,) = first(x)
+        (z,) = second(y)
+        del y
+        np.testing.assert_array_equal(np.asarray(z), np.arange(2, 8))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_arrays_of_another_stream_are_waited_for(fake: FakeDriver, seed: int) -> None:
+    first, second = (CudaProgram(compiled(INCREMENT).plan, CudaDevice()) for _ in range(2))
+    x = on_gpu(first.device, np.arange(6, dtype=np.float32))
+    fake.reset(seed)
+    (z,) = second(*first(x))
+    np.testing.assert_array_equal(np.asarray(z), np.arange(2, 8))
+
+
+def test_any_thread_may_call_a_program_and_read_its_results(fake: FakeDriver) -> None:
+    program = compiled(INCREMENT)
+    x = on_gpu(program.on_device().device, np.arange(6, dtype=np.float32))
+    found: list[np.ndarray[Any, Any]] = []
+
+    def work() -> None:
+        (y,) = program(x)
+        found.append(np.asarray(y))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    for one in found:
+        np.testing.assert_array_equal(one, np.arange(1, 7))
+    current = ctypes.c_void_p()
+    fake.c.cuCtxGetCurrent(ctypes.byref(current))
+    assert current.value is None  # the thread's own context, of which it had none
+
+
+def test_a_part_of_another_array_may_begin_anywhere(fake: FakeDriver) -> None:
+    program = CudaProgram(compiled(INCREMENT).plan, CudaDevice())
+    whole = on_gpu(program.device, np.arange(8, dtype=np.float32))
+    part = DeviceArray(program.device, whole.address + 4, (6,), np.dtype(np.float32))
+    (z,) = program(Foreign(part))
+    np.testing.assert_array_equal(np.asarray(z), np.arange(2, 8))
+    part._finalizer.detach()  # pyright: ignore[reportPrivateUsage] - its memory is the whole's
+
+
+def test_arrays_that_die_while_a_graph_is_recorded_are_no_part_of_it(fake: FakeDriver) -> None:
+    device = CudaDevice()
+    dying = [on_gpu(device, np.ones(4, np.float32))]
+    place = device.allocate(64)
+    before = fake.live
+
+    def work() -> None:
+        device.fill(place, 64, 1, 1)
+        dying.clear()
+
+    with device.entered():
+        graph = device.capture(work)
+        assert fake.live == before - 1
+        for _ in range(2):
+            device.launch_graph(graph)
+        device.synchronize()
+
+
+def test_a_program_that_is_gone_leaves_nothing(fake: FakeDriver) -> None:
+    device = CudaDevice()
+    before = fake.live
+    program = CudaProgram(compiled(chains(), optimize=False, reuse=False).plan, device)
+    x = on_gpu(device, np.ones(4096, np.float32))
+    for _ in range(3):
+        program(Foreign(x))
+    streams = fake.log.count("cuStreamCreate") - 1
+    assert streams > 0
+    events = fake.log.count("cuEventCreate")
+    for _ in range(20):
+        program(Foreign(x))
+    device.synchronize()
+    assert fake.log.count("cuEventCreate") <= events + 1  # of calls that are over at once
+    del program, x
+    gc.collect()
+    assert fake.live == before
+    assert fake.log.count("cuStreamDestroy") == streams
+    assert fake.log.count("cuModuleUnload") == fake.log.count("cuModuleLoadDataEx")

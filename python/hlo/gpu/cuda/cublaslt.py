@@ -23,7 +23,8 @@ _TYPES = {"f32": 0, "f64": 1, "f16": 2, "bf16": 14}  # cudaDataType
 _COMPUTE_F32, _COMPUTE_F64, _COMPUTE_TF32 = 68, 70, 77  # cublasComputeType_t
 _TRANSPOSE_A, _TRANSPOSE_B, _EPILOGUE, _BIAS = 3, 4, 7, 8  # cublasLtMatmulDescAttributes_t
 _BATCHES, _BATCH_STRIDE = 5, 6  # cublasLtMatrixLayoutAttribute_t
-_MOST_WORKSPACE = 1  # cublasLtMatmulPreferenceAttributes_t
+_MOST_WORKSPACE, _ALIGNMENTS = 1, (5, 6, 7, 8)  # cublasLtMatmulPreferenceAttributes_t
+_ALIGNMENT = 16  # bytes: of slices of the arena, and of other libraries' arrays
 _EPILOGUES = {
     ("", False): 1, ("relu", False): 2, ("", True): 4, ("relu", True): 6, ("gelu", False): 32,
     ("gelu", True): 36,
@@ -178,6 +179,8 @@ class CublasLt:
         preference, found = ctypes.c_void_p(), ctypes.c_int()
         self._call("cublasLtMatmulPreferenceCreate", ctypes.byref(preference))
         self._set("MatmulPreference", preference, _MOST_WORKSPACE, ctypes.c_uint64(WORKSPACE_BYTES))
+        for attribute in _ALIGNMENTS:  # of A, B, C and D; the library takes them for 256 otherwise
+            self._set("MatmulPreference", preference, attribute, ctypes.c_uint32(_ALIGNMENT))
         chosen = _Heuristic()
         first, second, result = layouts
         status = self.library.cublasLtMatmulAlgoGetHeuristic(

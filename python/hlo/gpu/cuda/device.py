@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,7 +28,6 @@ from hlo.gpu.device import Bytes, DeviceBuffer
 from hlo.gpu.plan import Dimensions, KernelModule
 from hlo.gpu.tensor_map import TensorMap
 
-SHARED_BYTES_WITHOUT_ASKING = 48 << 10
 LOG_BYTES = 8192
 
 
@@ -44,7 +44,8 @@ class CudaModule:
 class CudaDevice:
     """One GPU, its primary context, and the stream that work is put into.
 
-    Work is asynchronous: `read` and `synchronize` wait. Not for several threads at once.
+    Work is asynchronous: `read` and `synchronize` wait. Memory and waiting are for any thread; what
+    else puts work into streams, and `capture`, are for one that has `entered`.
 
     Raises:
         MissingExtraError, NoDeviceError: see `hlo.gpu.cuda.driver.driver`.
@@ -52,19 +53,24 @@ class CudaDevice:
 
     def __init__(self, number: int = 0) -> None:
         self._driver = driver()
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._capturing = False
+        self._dead: list[int] = []  # freed while work was captured
+        self._events: list[Any] = []
         count = int(call(self._driver, "cuDeviceGetCount"))
         if not 0 <= number < count:
             raise NoDeviceError(f"there is no GPU {number}: the driver finds {count}")
         self.number = number
         self._handle = call(self._driver, "cuDeviceGet", number)
         self._context = call(self._driver, "cuDevicePrimaryCtxRetain", self._handle)
-        self.activate()
-        self.stream = self.new_stream()
-        self._current = self.stream
         self._maps = TensorMaps()
         self._pooled = bool(self.attribute("MEMORY_POOLS_SUPPORTED"))
-        if self._pooled:
-            self._keep_freed_memory()
+        with self.entered():
+            self.stream = self.new_stream()
+            self._current = self.stream
+            if self._pooled:
+                self._keep_freed_memory()
 
     @property
     def current_stream(self) -> Any:
@@ -75,9 +81,22 @@ class CudaDevice:
         """A function of the driver; see `hlo.gpu.cuda.driver.call`."""
         return call(self._driver, name, *arguments)
 
-    def activate(self) -> None:
-        """Makes its context the calling thread's."""
-        self.call("cuCtxSetCurrent", self._context)
+    @contextmanager
+    def entered(self) -> Generator[None]:
+        """For a block its context is the calling thread's, and other threads wait.
+
+        What was the thread's context before, another library's on another GPU, is so again after.
+        """
+        with self._lock:
+            if self._depth == 0:
+                self.call("cuCtxPushCurrent", self._context)
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+                if self._depth == 0:
+                    self.call("cuCtxPopCurrent")
 
     def attribute(self, name: str) -> int:
         """A device attribute by its name without `CU_DEVICE_ATTRIBUTE_`."""
@@ -123,12 +142,13 @@ class CudaDevice:
         self.call("cuMemPoolSetAttribute", pool, threshold, value)
 
     def allocate(self, size: int, name: str = "memory") -> int:
-        try:
-            if self._pooled:
-                return int(self.call("cuMemAllocAsync", max(size, 1), self.stream))
-            return int(self.call("cuMemAlloc", max(size, 1)))
-        except OutOfMemoryError as error:
-            raise self._out_of_memory(size, name, error.code) from None
+        with self.entered():
+            try:
+                if self._pooled:
+                    return int(self.call("cuMemAllocAsync", max(size, 1), self.stream))
+                return int(self.call("cuMemAlloc", max(size, 1)))
+            except OutOfMemoryError as error:
+                raise self._out_of_memory(size, name, error.code) from None
 
     def _out_of_memory(self, size: int, name: str, code: int) -> OutOfMemoryError:
         free, total = self.call("cuMemGetInfo")
@@ -139,18 +159,23 @@ class CudaDevice:
         )
 
     def release(self, address: int) -> None:
-        if self._pooled:
-            self.call("cuMemFreeAsync", address, self.stream)
-        else:
-            self.call("cuMemFree", address)
+        with self.entered():
+            if self._capturing:  # the garbage collector may come at any time
+                self._dead.append(address)
+            elif self._pooled:
+                self.call("cuMemFreeAsync", address, self.stream)
+            else:
+                self.call("cuMemFree", address)
 
     def write(self, address: int, data: Bytes) -> None:
         # Pageable memory: the driver has copied it when the call returns.
-        self.call("cuMemcpyHtoDAsync", address, data.ctypes.data, data.nbytes, self._current)
+        with self.entered():
+            self.call("cuMemcpyHtoDAsync", address, data.ctypes.data, data.nbytes, self._current)
 
     def read(self, address: int, data: Bytes) -> None:
-        self.call("cuMemcpyDtoHAsync", data.ctypes.data, address, data.nbytes, self._current)
-        self.synchronize()
+        with self.entered():
+            self.call("cuMemcpyDtoHAsync", data.ctypes.data, address, data.nbytes, self._current)
+            self.call("cuStreamSynchronize", self._current)
 
     def copy(self, destination: int, source: int, size: int) -> None:
         self.call("cuMemcpyDtoDAsync", destination, source, size, self._current)
@@ -201,7 +226,7 @@ class CudaDevice:
         if found is None:
             found = self.call("cuModuleGetFunction", module.handle, kernel.encode())
             module.functions[kernel] = found
-        if shared_bytes > module.shared_bytes.get(kernel, SHARED_BYTES_WITHOUT_ASKING):
+        if shared_bytes > module.shared_bytes.get(kernel, 0):  # beside what the kernel declares
             attribute = (
                 self._driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             )
@@ -234,7 +259,13 @@ class CudaDevice:
 
     def new_event(self) -> Any:
         """An event without a time."""
+        if self._events:
+            return self._events.pop()
         return self.call("cuEventCreate", self._driver.CUevent_flags.CU_EVENT_DISABLE_TIMING)
+
+    def reuse_event(self, event: Any) -> None:
+        """Takes back an event that nothing waits for."""
+        self._events.append(event)
 
     @contextmanager
     def on_stream(self, stream: Any) -> Generator[None]:
@@ -264,22 +295,35 @@ class CudaDevice:
         """Frees what `capture` gave."""
         self.call("cuGraphExecDestroy", graph)
 
+    def destroy_stream(self, stream: Any) -> None:
+        """Frees what `new_stream` gave."""
+        self.call("cuStreamDestroy", stream)
+
+    def unload(self, module: CudaModule) -> None:
+        """Frees the code of a module, of which nothing runs."""
+        self.call("cuModuleUnload", module.handle)
+
     def synchronize(self) -> None:
         """Waits for the stream.
 
         Raises:
             CudaError: a kernel has failed.
         """
-        self.call("cuStreamSynchronize", self.stream)
+        with self.entered():
+            self.call("cuStreamSynchronize", self.stream)
 
     def capture(self, work: Any) -> Any:
         """Records what `work()` puts into the stream, and streams that wait for it, as a graph."""
         mode = self._driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
         self.call("cuStreamBeginCapture", self.stream, mode)
+        self._capturing = True
         try:
             work()
         finally:
+            self._capturing = False
             graph = self.call("cuStreamEndCapture", self.stream)
+            while self._dead:
+                self.release(self._dead.pop())
         executable = self.call("cuGraphInstantiate", graph, 0)
         self.call("cuGraphDestroy", graph)
         return executable
@@ -287,3 +331,24 @@ class CudaDevice:
     def launch_graph(self, graph: Any) -> None:
         """Runs a captured graph in the stream."""
         self.call("cuGraphLaunch", graph, self.stream)
+
+
+_opened: dict[int, CudaDevice] = {}
+_opening = threading.Lock()
+
+
+def gpu(number: int = 0) -> CudaDevice:
+    """The GPU as all programs share it: with one stream, so that each finds what others computed.
+
+    Raises:
+        MissingExtraError, NoDeviceError: see `hlo.gpu.cuda.driver.driver`.
+    """
+    with _opening:
+        if number not in _opened:
+            _opened[number] = CudaDevice(number)
+        return _opened[number]
+
+
+def forget_gpus() -> None:
+    """Lets `gpu` open devices anew."""
+    _opened.clear()

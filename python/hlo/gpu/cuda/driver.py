@@ -12,12 +12,14 @@ from typing import Any
 from hlo.diagnostics import ExecutionError, MissingExtraError
 
 OUT_OF_MEMORY = 2
+NOT_INITIALIZED = 3
 NO_DEVICE = 100
 NOT_READY = 600
 NO_BINARY_FOR_DEVICE = 209
 UNSUPPORTED_PTX_VERSION = 222
 INSUFFICIENT_DRIVER = (36, 803, 804)
 OLDEST_DRIVER = 11_000
+_IN_A_FORK = "; a process that was forked after CUDA's first use has no GPU: start it by spawn"
 
 
 class CudaError(ExecutionError):
@@ -98,7 +100,8 @@ def call(module: Any, name: str, *arguments: Any) -> Any:
     code = int(status)
     if code:
         kind = OutOfMemoryError if code == OUT_OF_MEMORY else CudaError
-        raise kind(f"{name} fails: {_describe(module, code)}", code)
+        hint = _IN_A_FORK if code == NOT_INITIALIZED else ""
+        raise kind(f"{name} fails: {_describe(module, code)}{hint}", code)
     return results[0] if len(results) == 1 else tuple(results) or None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -14,15 +15,17 @@ from hlo.diagnostics import ArgumentError
 from hlo.gpu.cuda import dlpack
 from hlo.gpu.cuda.array import DeviceArray
 from hlo.gpu.cuda.device import CudaDevice, CudaModule
+from hlo.gpu.cuda.driver import CudaError
 from hlo.gpu.cuda.vendor import VendorCalls
 from hlo.gpu.plan import Case, HostCall, LaunchPlan, Loop, Step, TensorType
 from hlo.gpu.plan_program import as_array
-from hlo.gpu.run_plan import PlanRun, as_bytes, bytes_of, dtype_of, load_plan
+from hlo.gpu.run_plan import LoadedPlan, PlanRun, as_bytes, bytes_of, dtype_of, load_plan
 from hlo.gpu.streams import Placed, assign_streams
 
 MOST_STREAMS = 4
 MOST_GRAPHS = 8  # of a stretch: one for each set of addresses
 FEWEST_STEPS_OF_A_GRAPH = 3
+LARGEST_ALIGNMENT = 16  # bytes that a buffer's address is a multiple of for kernels
 
 
 @dataclass
@@ -94,8 +97,8 @@ class CudaProgram:
     """Call it with one array for each argument: NumPy arrays, or arrays on the GPU.
 
     If any argument is on the GPU (a `DeviceArray`, or anything with `__dlpack__` there: PyTorch,
-    CuPy, JAX), it is not copied and the results are `DeviceArray`s; else they are NumPy arrays. Not
-    for several threads at once.
+    CuPy, JAX), it is not copied and the results are `DeviceArray`s; else they are NumPy arrays.
+    Threads take turns.
 
     Raises:
         UnsupportedError: the GPU is not of the chip that the plan is for, or a newer one.
@@ -110,8 +113,11 @@ class CudaProgram:
         self.device = device
         self._plan = plan
         self._graphs = graphs
+        with device.entered():
+            self._load(plan, device, streams)
+
+    def _load(self, plan: LaunchPlan, device: CudaDevice, streams: int) -> None:
         self._loaded = load_plan(plan, device)
-        weakref.finalize(self, self._loaded.release)
         self._prepared = prepare(plan.steps, plan, streams)
         used = 1 + max((p.stream for s in _stretches(self._prepared) for p in s.placed), default=0)
         self._streams = [device.stream, *(device.new_stream() for _ in range(used - 1))]
@@ -120,6 +126,10 @@ class CudaProgram:
         self._events = [device.new_event() for _ in range(events if used > 1 else 0)]
         self._ends = [device.new_event() for _ in range(used)]
         self._borrowed: list[tuple[Any, list[dlpack.Borrowed]]] = []
+        weakref.finalize(
+            self, _release, self._loaded, device, self._prepared, self._streams[1:],
+            [*self._events, *self._ends], self._borrowed,
+        )  # fmt: skip
 
     def __call__(self, *arguments: object) -> tuple[Any, ...]:
         """Runs the program.
@@ -129,15 +139,17 @@ class CudaProgram:
             OutOfMemoryError: results do not fit.
         """
         call = _Call(self, arguments)
-        results = call.run()
-        if call.is_on_host:
-            return tuple(np.asarray(result) for result in results)
+        with self.device.entered():
+            results = call.run()
+            if call.is_on_host:
+                return tuple(np.asarray(result) for result in results)
         return results
 
     def run(self, arguments: Sequence[int], results: Sequence[int]) -> None:
         """Puts the program into the device's stream, on memory by address."""
-        run = PlanRun(self._loaded, arguments, results, self._vendor)
-        self._run(self._prepared, run, (*arguments, *results))
+        with self.device.entered():
+            run = PlanRun(self._loaded, arguments, results, self._vendor)
+            self._run(self._prepared, run, (*arguments, *results))
 
     def hold(self, borrowed: list[dlpack.Borrowed]) -> None:
         """Gives borrowed memory back once what is in the stream now is over."""
@@ -146,13 +158,14 @@ class CudaProgram:
             if self.device.has_happened(event):
                 for one in some:
                     one.release()
+                self.device.reuse_event(event)
             else:
                 waiting.append((event, some))
         if borrowed:
             event = self.device.new_event()
             self.device.record(event, self.device.stream)
             waiting.append((event, borrowed))
-        self._borrowed = waiting
+        self._borrowed[:] = waiting
 
     def _run(
         self, prepared: list[Prepared], run: PlanRun[CudaModule], addresses: tuple[int, ...]
@@ -214,6 +227,30 @@ class CudaProgram:
             device.wait(streams[0], self._ends[stream])
 
 
+def _release(
+    loaded: LoadedPlan[CudaModule], device: CudaDevice, prepared: Sequence[Prepared],
+    streams: Sequence[Any], events: Sequence[Any],
+    borrowed: Sequence[tuple[Any, list[dlpack.Borrowed]]],
+) -> None:  # fmt: skip
+    """Frees what a program holds; after a kernel that failed the driver frees nothing."""
+    with contextlib.suppress(CudaError), device.entered():
+        device.synchronize()
+        for event, some in borrowed:
+            for one in some:
+                one.release()
+            device.reuse_event(event)
+        for stretch in _stretches(prepared):
+            for graph in stretch.graphs.values():
+                device.destroy_graph(graph)
+        for stream in streams:
+            device.destroy_stream(stream)
+        for event in events:
+            device.reuse_event(event)
+        loaded.release()
+        for module in loaded.modules.values():
+            device.unload(module)
+
+
 def _stretches(prepared: Sequence[Prepared]) -> list[Stretch]:
     found: list[Stretch] = []
     for part in prepared:
@@ -240,9 +277,9 @@ class _Call:
         self.is_on_host = not any(map(_is_on_gpu, arguments))
         self._borrowed: list[dlpack.Borrowed] = []
         self._owned: list[int] = []
+        self._is_elsewhere = False  # whether a stream that is not ours has arguments
 
     def run(self) -> tuple[DeviceArray, ...]:
-        self._device.activate()
         plan = self._plan
         donated = {argument: result for result, argument in plan.aliases}
         results: dict[int, DeviceArray] = {}
@@ -262,6 +299,8 @@ class _Call:
                     results[number] = self._new(kind, f"result {number}")
             made = tuple(results[number] for number in range(len(plan.results)))
             self._program.run(addresses, [result.address for result in made])
+            if self._is_elsewhere:
+                self._device.synchronize()
             return made
         finally:
             self._program.hold(self._borrowed)
@@ -276,6 +315,7 @@ class _Call:
         if isinstance(argument, DeviceArray):
             self._check(number, kind, argument.shape, argument.dtype, argument.device.number)
             argument.check_alive()
+            self._wait_for(argument)
             return argument.address
         if _is_on_gpu(argument):
             borrowed = dlpack.borrow(argument, int(self._device.stream))
@@ -286,7 +326,7 @@ class _Call:
                     f"argument {number}: expected a row-major array, found strides "
                     f"{borrowed.strides} of shape {borrowed.shape}: make it contiguous first"
                 )
-            return borrowed.address
+            return self._aligned(borrowed.address, bytes_of(kind), number)
         array = as_array(argument, kind, number)
         address = self._device.allocate(array.nbytes, f"argument {number}")
         self._owned.append(address)
@@ -294,10 +334,26 @@ class _Call:
             self._device.write(address, as_bytes(array))
         return address
 
+    def _aligned(self, address: int, size: int, number: int) -> int:
+        """An argument that begins where kernels can read it: a part of another may not."""
+        if address % LARGEST_ALIGNMENT == 0 or size == 0:
+            return address
+        made = self._device.allocate(size, f"argument {number}")
+        self._owned.append(made)
+        self._device.copy(made, address, size)
+        return made
+
+    def _wait_for(self, argument: DeviceArray) -> None:
+        """An array of another stream than ours is waited for, and not freed before we are done."""
+        if argument.device is not self._device:
+            argument.device.synchronize()
+            self._is_elsewhere = True
+
     def _taken_over(self, argument: object, kind: TensorType, number: int) -> DeviceArray:
         """A donated argument's memory for a result; what is not ours to give is copied."""
         if isinstance(argument, DeviceArray):
             self._check(number, kind, argument.shape, argument.dtype, argument.device.number)
+            self._wait_for(argument)
             return argument.take()
         made = self._new(kind, f"argument {number}")
         if made.nbytes:

@@ -106,11 +106,18 @@ Status cublasLtMatrixLayoutSetAttribute(void *of, int attribute, const void *val
   return 0;
 }
 
-Status cublasLtMatmulPreferenceCreate(void **made) { *made = calloc(1, 8); return 0; }
+struct Preference { uint64_t workspace; uint32_t alignments[4]; };
+Status cublasLtMatmulPreferenceCreate(void **made) {
+  struct Preference *p = calloc(1, sizeof *p);
+  *p = (struct Preference){0, {256, 256, 256, 256}}; // what the library takes addresses to be multiples of
+  *made = p;
+  return 0;
+}
 Status cublasLtMatmulPreferenceSetAttribute(void *of, int attribute, const void *value, size_t size) {
-  if (attribute != 1 || size != 8)
-    return INVALID_VALUE;
-  memcpy(of, value, 8);
+  struct Preference *p = of;
+  if (attribute == 1 && size == 8) memcpy(&p->workspace, value, 8);
+  else if (attribute >= 5 && attribute <= 8 && size == 4) memcpy(&p->alignments[attribute - 5], value, 4);
+  else return INVALID_VALUE;
   return 0;
 }
 
@@ -130,24 +137,31 @@ static Status check(const struct Descriptor *d, const struct Layout *a, const st
 
 Status cublasLtMatmulAlgoGetHeuristic(void *handle, void *what, void *a, void *b, void *c, void *d, void *preference,
                                       int wanted, struct Heuristic *results, int *found) {
-  (void)handle, (void)c, (void)preference, (void)wanted;
+  (void)handle, (void)c, (void)wanted;
+  const struct Preference *wishes = preference;
   const Status status = check(what, a, b, d);
   *found = !status && !refuses;
   memset(results, 0, sizeof *results);
   results->algorithm[0] = 0xA160;
+  for (int i = 0; i < 4; ++i)
+    results->algorithm[1 + i] = wishes->alignments[i];
   return status;
 }
 
 Status cublasLtMatmul(void *handle, void *what, const void *alpha, const void *a, void *a_layout, const void *b,
                       void *b_layout, const void *beta, const void *c, void *c_layout, void *d, void *d_layout,
                       const uint64_t *algorithm, void *workspace, size_t workspace_bytes, void *stream) {
-  (void)handle, (void)c, (void)c_layout, (void)workspace_bytes;
+  (void)handle, (void)c_layout, (void)workspace_bytes;
   const struct Descriptor *description = what;
   const int is_double = description->scale == R_64F;
   const double one = is_double ? *(const double *)alpha : *(const float *)alpha;
   const double zero = is_double ? *(const double *)beta : *(const float *)beta;
   if (one != 1 || zero != 0 || algorithm[0] != 0xA160 || !workspace || check(what, a_layout, b_layout, d_layout))
     return INVALID_VALUE;
+  const void *addresses[] = {a, b, c, d};
+  for (int i = 0; i < 4; ++i)
+    if ((uintptr_t)addresses[i] % algorithm[1 + i])
+      return INVALID_VALUE; // the library computes nonsense, or faults
   struct Product *product = malloc(sizeof *product);
   *product = (struct Product){*description, *(struct Layout *)a_layout, *(struct Layout *)b_layout,
                               *(struct Layout *)d_layout, a, b, d};

@@ -15,10 +15,17 @@ typedef unsigned long long Pointer;
 typedef int (*LaunchCallback)(const char *image, const char *kernel, const unsigned *grid, const unsigned *block,
                               unsigned shared, const unsigned char *parameters, int bytes);
 
-enum { INVALID = 1, OUT_OF_MEMORY = 2, NOT_READY = 600, LAUNCH_FAILED = 719, NOT_SUPPORTED = 801, MOST_PARAMETERS = 64, PARAMETER_BYTES = 4096, MOST_ALLOCATIONS = 4096 };
+enum { INVALID = 1, OUT_OF_MEMORY = 2, NO_CONTEXT = 201, NOT_READY = 600, LAUNCH_FAILED = 719, NOT_SUPPORTED = 801, CAPTURE_UNSUPPORTED = 900, MOST_PARAMETERS = 64, PARAMETER_BYTES = 4096, MOST_ALLOCATIONS = 4096 };
+
+/// Contexts of this thread, the current one last. Most functions want one.
+static __thread void *contexts[16];
+static __thread int depth;
+#define IN_CONTEXT                                                                                                     \
+  if (!depth || !contexts[depth - 1])                                                                                  \
+  return NO_CONTEXT
 
 static LaunchCallback launch_callback;
-static int init_error, load_error, driver_version = 13000, capability[2] = {8, 0};
+static int pools = 1, init_error, load_error, driver_version = 13000, capability[2] = {8, 0};
 static size_t memory_bytes = 1ull << 33, used_bytes;
 static long live_allocations;
 static Pointer allocations[MOST_ALLOCATIONS];
@@ -28,6 +35,7 @@ static char log_text[1 << 20];
 static int log_length;
 
 void fake_set_launch(LaunchCallback callback) { launch_callback = callback; }
+void fake_set_pools(int there) { pools = there; }
 void fake_set_init_error(int error) { init_error = error; }
 void fake_set_load_error(int error) { load_error = error; }
 void fake_set_driver_version(int version) { driver_version = version; }
@@ -54,7 +62,7 @@ static void note(const char *format, ...) {
 // What waits in a stream.
 enum Kind { LAUNCH, COPY, FILL, RECORD, WAIT, GRAPH, RELEASE, LIBRARY };
 struct Module { char *image; };
-struct Function { struct Module *module; char name[256]; int parameters, sizes[MOST_PARAMETERS]; };
+struct Function { struct Module *module; char name[256]; int parameters, sizes[MOST_PARAMETERS]; unsigned declared, allowed; };
 struct Event { long recorded, happened; };
 struct Graph;
 struct Work {
@@ -211,19 +219,21 @@ Result cuDeviceGetAttribute(int *value, int attribute, int device) {
   switch (attribute) {
   case 75: *value = capability[0]; break;
   case 76: *value = capability[1]; break;
-  case 115: *value = 1; break; // memory pools
+  case 115: *value = pools; break;
   default: *value = 1;
   }
   return 0;
 }
 Result cuDevicePrimaryCtxRetain(void **context, int device) { (void)device; *context = (void *)0x1000; return 0; }
-Result cuCtxSetCurrent(void *context) { (void)context; return 0; }
-Result cuCtxGetCurrent(void **context) { *context = (void *)0x1000; return 0; }
+Result cuCtxPushCurrent_v2(void *context) { return depth == 16 ? INVALID : (contexts[depth++] = context, 0); }
+Result cuCtxPopCurrent_v2(void **context) { return depth ? (*context = contexts[--depth], 0) : NO_CONTEXT; }
+Result cuCtxGetCurrent(void **context) { *context = depth ? contexts[depth - 1] : NULL; return 0; }
 Result cuDeviceGetDefaultMemPool(void **pool, int device) { (void)device; *pool = (void *)0x2000; return 0; }
 Result cuMemPoolSetAttribute(void *pool, int attribute, void *value) { (void)pool, (void)attribute, (void)value; return 0; }
 
 // Memory: a header before the block holds its size.
 Result cuMemAlloc_v2(Pointer *made, size_t size) {
+  IN_CONTEXT;
   if (used_bytes + size > memory_bytes)
     return OUT_OF_MEMORY;
   char *block;
@@ -240,6 +250,7 @@ Result cuMemAlloc_v2(Pointer *made, size_t size) {
   return 0;
 }
 Result cuMemFree_v2(Pointer at) {
+  IN_CONTEXT;
   drain(NULL);
   forget(at);
   free((void *)(at - 256));
@@ -248,14 +259,18 @@ Result cuMemFree_v2(Pointer at) {
 }
 Result cuMemAllocAsync(Pointer *made, size_t size, void *stream) { (void)stream; return cuMemAlloc_v2(made, size); }
 Result cuMemFreeAsync(Pointer at, void *stream) {
+  IN_CONTEXT;
+  if (((struct Stream *)stream)->capturing)
+    return CAPTURE_UNSUPPORTED; // the driver takes it into the graph, which can run once then
   note("cuMemFreeAsync");
   struct Work work = {.kind = RELEASE, .destination = at};
   append(stream, &work);
   return 0;
 }
-Result cuMemGetInfo_v2(size_t *available, size_t *total) { *available = memory_bytes - used_bytes, *total = memory_bytes; return 0; }
+Result cuMemGetInfo_v2(size_t *available, size_t *total) { IN_CONTEXT; *available = memory_bytes - used_bytes, *total = memory_bytes; return 0; }
 
 static Result copy(Pointer destination, Pointer source, size_t size, void *stream, const char *name) {
+  IN_CONTEXT;
   note("%s %zu", name, size);
   struct Work work = {.kind = COPY, .destination = destination, .source = source, .size = size};
   append(stream, &work);
@@ -274,6 +289,7 @@ Result cuMemcpyDtoDAsync_v2(Pointer destination, Pointer source, size_t size, vo
   return copy(destination, source, size, stream, "cuMemcpyDtoDAsync");
 }
 static Result fill(Pointer at, unsigned pattern, unsigned bytes, size_t count, void *stream) {
+  IN_CONTEXT;
   note("cuMemsetD%uAsync %zu", 8 * bytes, count);
   struct Work work = {.kind = FILL, .destination = at, .size = count, .pattern = pattern, .pattern_bytes = bytes};
   append(stream, &work);
@@ -285,6 +301,7 @@ Result cuMemsetD32Async(Pointer at, unsigned v, size_t n, void *s) { return fill
 
 // Modules and launches.
 Result cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options, void **values) {
+  IN_CONTEXT;
   if (load_error) {
     for (unsigned i = 0; i < count; ++i)
       if (options[i] == 5) // CU_JIT_ERROR_LOG_BUFFER
@@ -298,6 +315,7 @@ Result cuModuleLoadDataEx(void **module, const void *image, unsigned count, int 
   return 0;
 }
 Result cuModuleGetFunction(void **function, void *module, const char *name) {
+  IN_CONTEXT;
   struct Function *made = calloc(1, sizeof *made);
   made->module = module;
   snprintf(made->name, sizeof made->name, "%s", name);
@@ -312,8 +330,20 @@ Result cuModuleGetFunction(void **function, void *module, const char *name) {
     const int is_map = array && array < end && (!next || array < next);
     made->sizes[made->parameters++] = is_map ? atoi(array + 1) : 8;
   }
+  snprintf(start, sizeof start, " %s__shared", name); // its variables in shared memory
+  for (const char *p = made->module->image; (p = strstr(p, start)); ++p)
+    made->declared += (unsigned)atoi(strchr(p, '[') + 1);
   *function = made;
   note("cuModuleGetFunction %s", name);
+  return 0;
+}
+Result cuModuleUnload(void *module) {
+  IN_CONTEXT;
+  struct Module *m = module;
+  drain(NULL);
+  free(m->image);
+  m->image = NULL;
+  note("cuModuleUnload");
   return 0;
 }
 // Written as hlo.gpu.tensor_map packs maps for the emulated device; the checks are those of the driver's manual.
@@ -346,15 +376,18 @@ Result cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,
   note("cuTensorMapEncodeTiled");
   return 0;
 }
-Result cuFuncSetAttribute(void *function, int attribute, int value) { note("cuFuncSetAttribute %s %d %d", ((struct Function *)function)->name, attribute, value); return 0; }
+Result cuFuncSetAttribute(void *function, int attribute, int value) { IN_CONTEXT; ((struct Function *)function)->allowed = value; note("cuFuncSetAttribute %s %d %d", ((struct Function *)function)->name, attribute, value); return 0; }
 Result cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                       unsigned shared, void *stream, void **parameters, void **extra) {
+  IN_CONTEXT;
   (void)extra;
   struct Work work = {.kind = LAUNCH, .function = function, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared = shared};
   note("cuLaunchKernel %s stream %d grid %u %u %u block %u %u %u shared %u", work.function->name,
        ((struct Stream *)stream)->slot, gx, gy, gz, bx, by, bz, shared);
   if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024)
     return INVALID;
+  if (work.function->declared + shared > 48 << 10 && shared > work.function->allowed)
+    return INVALID; // more shared memory than was asked for
   for (int i = 0, at = 0; i < work.function->parameters; ++i) {
     const int size = work.function->sizes[i], alignment = size > 8 ? 64 : 8;
     at = (at + alignment - 1) / alignment * alignment;
@@ -367,9 +400,11 @@ Result cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, uns
 
 // Streams, events, graphs.
 Result cuStreamCreate(void **stream, unsigned flags) {
+  IN_CONTEXT;
   (void)flags;
   struct Stream *made = calloc(1, sizeof *made);
-  made->slot = streams ? streams->slot + 1 : 0;
+  static int slots;
+  made->slot = slots++;
   made->next = streams;
   streams = made;
   *stream = made;
@@ -377,16 +412,30 @@ Result cuStreamCreate(void **stream, unsigned flags) {
   return 0;
 }
 Result cuStreamSynchronize(void *stream) {
+  IN_CONTEXT;
   note("cuStreamSynchronize");
   drain(stream);
   const int was = failed;
   failed = 0;
   return was ? LAUNCH_FAILED : 0;
 }
+Result cuStreamDestroy_v2(void *stream) {
+  IN_CONTEXT;
+  drain(stream);
+  for (struct Stream **s = &streams; *s; s = &(*s)->next)
+    if (*s == stream) {
+      *s = (*s)->next;
+      note("cuStreamDestroy");
+      free(stream);
+      return 0;
+    }
+  return INVALID;
+}
 Result cuCtxSynchronize(void) { drain(NULL); return 0; }
-Result cuEventCreate(void **event, unsigned flags) { (void)flags; *event = calloc(1, sizeof(struct Event)); return 0; }
+Result cuEventCreate(void **event, unsigned flags) { IN_CONTEXT; (void)flags; *event = calloc(1, sizeof(struct Event)); note("cuEventCreate"); return 0; }
 Result cuEventDestroy_v2(void *event) { (void)event; return 0; }
 Result cuEventRecord(void *event, void *stream) {
+  IN_CONTEXT;
   struct Event *e = event;
   struct Work work = {.kind = RECORD, .event = e, .occurrence = ++e->recorded};
   append(stream, &work);
@@ -394,6 +443,7 @@ Result cuEventRecord(void *event, void *stream) {
 }
 Result cuEventQuery(void *event) { struct Event *e = event; return e->happened >= e->recorded ? 0 : NOT_READY; }
 Result cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
+  IN_CONTEXT;
   (void)flags;
   struct Event *e = event;
   struct Stream *s = stream;
@@ -406,6 +456,7 @@ Result cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
   return 0;
 }
 Result cuStreamBeginCapture_v2(void *stream, int mode) {
+  IN_CONTEXT;
   (void)mode;
   captured = calloc(1, sizeof *captured);
   ((struct Stream *)stream)->capturing = 1;
@@ -439,6 +490,7 @@ Result cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long
 Result cuGraphDestroy(void *graph) { (void)graph; return 0; }
 Result cuGraphExecDestroy(void *graph) { (void)graph; note("cuGraphExecDestroy"); return 0; }
 Result cuGraphLaunch(void *graph, void *stream) {
+  IN_CONTEXT;
   struct Work work = {.kind = GRAPH, .graph = graph};
   append(stream, &work);
   note("cuGraphLaunch");
@@ -449,7 +501,9 @@ static const char *name_of(Result error) {
   switch (error) {
   case 0: return "CUDA_SUCCESS";
   case OUT_OF_MEMORY: return "CUDA_ERROR_OUT_OF_MEMORY";
+  case 3: return "CUDA_ERROR_NOT_INITIALIZED";
   case 100: return "CUDA_ERROR_NO_DEVICE";
+  case NO_CONTEXT: return "CUDA_ERROR_INVALID_CONTEXT";
   case 222: return "CUDA_ERROR_UNSUPPORTED_PTX_VERSION";
   case LAUNCH_FAILED: return "CUDA_ERROR_LAUNCH_FAILED";
   case NOT_SUPPORTED: return "CUDA_ERROR_NOT_SUPPORTED";
