@@ -26,6 +26,10 @@ def _executable(package: str, *parts: str) -> str:
     return str(Path(next(iter(spec.submodule_search_locations))).joinpath(*parts))
 
 
+# What the compiler does with factors of 8 and 16 bits depends on the processor.
+_flags = set(Path("/proc/cpuinfo").read_text().split()) if Path("/proc/cpuinfo").exists() else set()
+if {"avx512_vnni", "avx512_bf16"} <= _flags:
+    config.available_features.add("words")
 # The tools run with the interpreter that runs lit, so the tests see the same installation.
 for variable in ("PATH", "PYTHONPATH", "HOME", "XDG_CACHE_HOME"):
     if variable in os.environ:

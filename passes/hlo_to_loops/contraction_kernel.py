@@ -23,16 +23,19 @@ from hlo.passes.hlo_to_loops.contraction_tiling import (
     fits_register_tiles,
     tiling_for,
     walks_features,
+    word_of,
 )
-from hlo.passes.hlo_to_loops.elemental.contractions import Contraction, contraction_of, product_type
+from hlo.passes.hlo_to_loops.elemental.contractions import Contraction, contraction_of
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.input_blocks import InputBlock, input_block, packs_input
 from hlo.passes.hlo_to_loops.input_packing import InputPacking
 from hlo.passes.hlo_to_loops.kernel_packing import KernelPacking
-from hlo.passes.hlo_to_loops.kernel_panels import KernelPanels, panels_of
+from hlo.passes.hlo_to_loops.kernel_panels import KernelPanels, columns_of, panels_of
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 from hlo.passes.hlo_to_loops.padded_windows import PaddedTile, takes_padded_tiles
+from hlo.passes.hlo_to_loops.product_factors import sums_type
+from hlo.passes.hlo_to_loops.word_tile import WordTiles
 
 
 def emit_contraction(region: Region) -> Kernel | None:
@@ -43,6 +46,8 @@ def emit_contraction(region: Region) -> Kernel | None:
     node, root = nodes[0], region.results[0]
     if root.size != node.results[0].size or not fits_register_tiles(node):
         return None
+    if node.results[0].type.is_integer and _span_of(region, node) == 1:
+        return None  # only words of integers are multiplied by tiles
     block = _packed_block(region, node)
     apart = block is not None or panels_of(node.operands[1]) is not None
     tiling = tiling_for(node, None if apart else region)
@@ -57,7 +62,14 @@ def _packed_block(region: Region, node: Node) -> InputBlock | None:
     if node.name != "convolution":
         return None
     computed = node.operands[0] not in region.arguments
-    return input_block(node) if computed or packs_input(node) else None
+    packed = computed or packs_input(node) or _span_of(region, node) > 1
+    return input_block(node) if packed else None
+
+
+def _span_of(region: Region, node: Node) -> int:
+    """Input features of a convolution in a word of its kernel's panels."""
+    panels = panels_of(node.operands[1])
+    return columns_of(node.operands[1], panels)[1] if panels in region.arguments else 1
 
 
 class _Tiles:
@@ -68,7 +80,7 @@ class _Tiles:
         self.inputs, self.outputs = argument_buffers(region)
         self.builder = Builder()
         self.em = Emitter(self.builder, self.inputs)
-        self.kind = product_type(node.results[0].type)
+        self.kind = sums_type(node.results[0].type)
         self.prefetch_line: Affine | None = None
         self.prefetched = -(-tiling.vectors // tiling.row_blocks)  # lines for each step
         self.written: set[Affine] = set()
@@ -79,11 +91,19 @@ class _Tiles:
             self.packing = KernelPacking(self.em, node, tiling, self.kind)
         self.chunks = tiling.positions if self.packing is None else tiling.chunks
         self.input: InputPacking | None = None
+        self.words: WordTiles | None = None
         if block is not None:
-            self.input = InputPacking(self.em, node, tiling, self.kind, block)
+            words = self._takes_words()
+            kind = node.operands[0].type if words else self.kind
+            flips = words and kind.is_integer
+            self.input = InputPacking(self.em, node, tiling, kind, block, flips=flips)
             self.node = self.input.node
+            if words:
+                self.words = self._words(self.input)
             blocks = math.prod(block.blocks)
             self.chunks = blocks if self.packing is None else min(blocks, tiling.chunks)
+        if self.kind.is_integer and self.words is None:
+            raise NotVectorizableError("the kernel's panels are not those of these tiles")
         self.units = tiling.runs * self.chunks
         # A small kernel: positions are walked once, with all their features.
         self.columns_inside = walks_features(node)
@@ -92,9 +112,22 @@ class _Tiles:
         """The kernel of a convolution, if it lies in memory in panels of these tiles' columns."""
         kernel, width = self.node.operands[1], self.tiling.width
         panels = panels_of(kernel)
-        if panels not in self.inputs or panels.shape[-1] != width:
+        if panels not in self.inputs:
+            return None
+        columns, span = columns_of(kernel, panels)
+        if columns != width or (span > 1 and not self._takes_words()):
             return None
         return KernelPanels(self.em, kernel, self.inputs[panels], width)
+
+    def _takes_words(self) -> bool:
+        """Whether instructions on words multiply the factors, the kernel's being packed so."""
+        return _span_of(self.region, self.node) > 1 and word_of(self.node) is not None
+
+    def _words(self, packing: InputPacking) -> WordTiles:
+        instruction = word_of(self.node)
+        assert instruction is not None and self.panels is not None, "the panels are of words"
+        sums = Accumulators(self.em, self.kind, self.tiling.lanes)
+        return WordTiles(sums, self.node, instruction, packing, self.panels)
 
     def emit(self) -> Kernel:
         em, b, units = self.em, self.builder, self.units
@@ -107,7 +140,9 @@ class _Tiles:
             group, column_block = em.divmod(run, self.tiling.column_blocks)
             if self.packing is not None:
                 self._pack_columns(self.packing, group, column_block)
-            if self.panels is not None:
+            if self.words is not None:
+                self.words.take(column_block)
+            elif self.panels is not None:
                 self.panels.take(column_block)
             self._chunk(group, column_block, chunk)
         return Kernel(
@@ -313,7 +348,10 @@ class _Tiles:
     ) -> list[list[Value]]:
         """The contraction at every position of the tile: [row][vector]."""
         sums = Accumulators(self.em, self.kind, self.tiling.lanes)
-        if takes_padded_tiles(self.node):
+        if self.words is not None:
+            first = [self._dims(place, names[0]) for place in places]
+            totals = self.words.total(first, len(names))
+        elif takes_padded_tiles(self.node):
             dims = [[self._dims(place, name) for name in names] for place in places]
             tile = PaddedTile(sums, self.node, self.tiling.row_dim, dims, names, masks)
             right_at = tile.windows[0][0].right_at

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hlo.passes.hlo_to_loops.element_types import ElementType
@@ -11,6 +11,11 @@ from hlo.passes.hlo_to_loops.elemental.contractions import product_type
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import matrix_vector_of
 from hlo.passes.hlo_to_loops.product_blocking import packs
+from hlo.passes.hlo_to_loops.product_factors import (
+    WordInstruction,
+    sums_type,
+    word_instruction,
+)
 
 VECTOR_BYTES = 64
 REGISTERS = 28  # accumulators at the most
@@ -22,6 +27,7 @@ TILES_A_PACK = 12  # that use packed columns at the least: packing takes some pe
 FEWEST_PACKED_UNITS = 32  # for the sake of threads, where that leaves enough tiles to each
 MULTIPLIES_A_BYTE = 3  # that take as long as one byte from or to memory
 PANEL_BYTES = 400 << 10  # of a run of columns of a kernel, about half of the second-level cache
+WORD_BOX_BYTES = 512 << 10  # of the input that a tile of words reads, which is packed
 _FILTERED = 64  # places in a row that fill vectors
 LARGE_OPERAND = 1 << 18  # elements of an operand that does not stay in the second-level cache
 
@@ -229,9 +235,40 @@ def fits_register_tiles(node: Node) -> bool:
             and (
                 takes_features(tensor.type, tensor.shape[-1], groups_of(node))
                 or walks_small_groups(node)
+                or word_of(node) is not None
             )
         )
     return minor_is_free(node) and _beats_library(tensor.type, tensor.shape[-1])
+
+
+def word_of(node: Node) -> WordInstruction | None:
+    """What multiplies a convolution's factors by words, neighbouring input features; None where
+    they are multiplied one by one.
+    """
+    if node.name != "convolution" or groups_of(node) > 1:
+        return None
+    labels = node.attributes["dimension_numbers"]
+    if labels["input"][-1] != "f" or 0 in (node.operands[0].size, node.operands[1].size):
+        return None
+    gaps = node.attributes.get("lhs_dilation") or ()
+    kernel = dict(zip(labels["kernel"], node.operands[1].shape, strict=True))
+    if any(gap != 1 for gap in gaps) or _word_box(node, kernel) > WORD_BOX_BYTES:
+        return None
+    return word_instruction(node, kernel["i"])
+
+
+def _word_box(node: Node, kernel: Mapping[str, int]) -> int:
+    """Bytes of the input that one tile of a convolution reads, at the most."""
+    rank = node.operands[0].rank - 2
+    strides = node.attributes.get("window_strides") or (1,) * rank
+    spread = node.attributes.get("rhs_dilation") or (1,) * rank
+    reach = [(kernel[str(k)] - 1) * spread[k] + 1 for k in range(rank)]
+    rows = (
+        max((reach[k] + (MOST_ROWS[1] - 1) * strides[k]) / reach[k] for k in range(rank))
+        if rank
+        else MOST_ROWS[1]
+    )
+    return math.ceil(rows * math.prod(reach)) * kernel["i"] * node.operands[0].type.memory_bytes
 
 
 def is_filter(node: Node) -> bool:
@@ -317,7 +354,7 @@ def _beats_library(element: ElementType, columns: int) -> bool:
 
 def lanes_of(element: ElementType) -> int:
     """Elements of a vector of sums for results of a type."""
-    return 16 if product_type(element).name == "f32" else 8
+    return 8 if sums_type(element).bits == 64 else 16
 
 
 def minor_is_free(node: Node) -> bool:

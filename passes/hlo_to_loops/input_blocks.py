@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 from hlo.passes.hlo_to_loops.contraction_tiling import (
     VECTOR_BYTES,
+    WORD_BOX_BYTES,
     Tiling,
     fits_register_tiles,
     groups_of,
     tiling_for,
     walks_features,
+    word_of,
 )
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
 from hlo.passes.hlo_to_loops.graph import Node
@@ -83,6 +85,12 @@ class _Planner:
         kernel = dict(zip(numbers["kernel"], node.operands[1].shape, strict=True))
         self.taps = [kernel[str(k)] for k in range(rank)]
         groups = groups_of(node)
+        word = word_of(node)
+        self.bytes_each = VECTOR_BYTES // tiling.lanes  # of the type of the sums
+        if word is not None:
+            self.bytes_each = node.operands[0].type.memory_bytes
+        self.most_bytes = BLOCK_BYTES if word is None else WORD_BOX_BYTES
+        self.by_word = word is not None
         self.by_lane = walks_features(node)
         self.features = min(tiling.width, groups * kernel["i"]) if self.by_lane else kernel["i"]
 
@@ -92,7 +100,7 @@ class _Planner:
         if self.by_lane and self.input[-1] != "f":
             return None  # what lanes walk must be side by side
         smallest = {d: tiling.rows if d == tiling.row_dim else 1 for d in walked}
-        if self._bytes(smallest) > BLOCK_BYTES:
+        if self._bytes(smallest) > self.most_bytes:
             return None
         sizes = dict(smallest)
         for d in sorted(walked, key=lambda d: (self.output[d] == "b", d != tiling.row_dim, -d)):
@@ -116,8 +124,9 @@ class _Planner:
     def order(self) -> tuple[str, ...]:
         """Features last, unless they are few or far apart: then the contiguous dimension."""
         spatial = [label for label in self.input if label not in "bf"]
-        fills = 2 * self.features * self._bytes_each >= VECTOR_BYTES
-        if not spatial or (self.input[-1] == "f" and (fills or self.by_lane)):
+        fills = 2 * self.features * self.bytes_each >= VECTOR_BYTES
+        fills |= self.by_lane or self.by_word
+        if not spatial or (self.input[-1] == "f" and fills):
             return ("b", *spatial, "f")
         return ("b", "f", *spatial)
 
@@ -159,17 +168,15 @@ class _Planner:
 
     def _apart(self, features: int) -> int:
         """Elements from one position to the next: whole vectors, not all in one set of a cache."""
-        lanes = self.tiling.lanes
+        lanes = VECTOR_BYTES // self.bytes_each
+        if self.by_word and features < lanes:
+            return features
         pitch = -(-features // lanes) * lanes
-        return pitch + lanes if pitch * self._bytes_each % ALIASING_BYTES == 0 else pitch
-
-    @property
-    def _bytes_each(self) -> int:
-        return VECTOR_BYTES // self.tiling.lanes
+        return pitch + lanes if pitch * self.bytes_each % ALIASING_BYTES == 0 else pitch
 
     def _bytes(self, sizes: Mapping[int, int]) -> int:
         outer = self.order[0]
-        return self._extents(sizes)[outer] * self._pitches(sizes)[outer] * self._bytes_each
+        return self._extents(sizes)[outer] * self._pitches(sizes)[outer] * self.bytes_each
 
 
 def padding_of(node: Node) -> list[tuple[int, int]]:

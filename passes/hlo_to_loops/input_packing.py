@@ -14,7 +14,7 @@ from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
-from hlo.passes.hlo_to_loops.contraction_tiling import Tiling
+from hlo.passes.hlo_to_loops.contraction_tiling import VECTOR_BYTES, Tiling
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Attributes, Node, Tensor
@@ -25,22 +25,27 @@ class InputPacking:
     """The packed input of the block of positions that is emitted.
 
     Args:
-        kind: element type of the sums.
+        kind: element type that it is packed in: that of the sums, or the input's own for words.
+        flips: the upper bit of each packed byte, turned.
 
     Attributes:
         node: the convolution as tiles compute it: without padding, of a tensor that is packed.
     """
 
     def __init__(
-        self, em: Emitter, node: Node, tiling: Tiling, kind: ElementType, block: InputBlock
-    ) -> None:
+        self, em: Emitter, node: Node, tiling: Tiling, kind: ElementType, block: InputBlock,
+        *, flips: bool = False,
+    ) -> None:  # fmt: skip
         self.em, self.tiling, self.block, self.tensor = em, tiling, block, node.operands[0]
         self.labels: Sequence[str] = node.attributes["dimension_numbers"]["input"]
         self.output: Sequence[str] = node.attributes["dimension_numbers"]["output"]
         rank = len(self.labels) - 2
         self.strides = node.attributes.get("window_strides") or (1,) * rank
         self.pads = padding_of(node)
-        size = block.size + tiling.lanes  # the last vector may end beyond
+        self.flips = flips
+        widest = VECTOR_BYTES // kind.memory_bytes
+        self.lanes = widest if block.extents["f"] >= widest else tiling.lanes
+        size = block.size + self.lanes  # the last vector may end beyond
         self.buffer = Buffer(em.b.stack_buffer(size, kind.memory), size, kind)
         self.sizes = dict(zip(self.labels, self.tensor.shape, strict=True))
         self.node = self._without_padding(node, kind)
@@ -59,10 +64,14 @@ class InputPacking:
 
     def _packed(self, position: Position) -> Value:
         assert position.dims is not None, "convolutions ask for their input by dimensions"
+        return self.em.load(self.buffer, self.place(position.dims))
+
+    def place(self, dims: Sequence[Affine]) -> Affine:
+        """Where in the buffer an element of the input is, the zeros around that counted."""
         at = ZERO
-        for label, index in zip(self.labels, position.dims, strict=True):
+        for label, index in zip(self.labels, dims, strict=True):
             at = at + (index + self.starts[label] * -1) * self.block.pitches[label]
-        return self.em.load(self.buffer, at)
+        return at
 
     def pack(self, first: Mapping[int, Affine], group: Affine, column: Affine) -> None:
         """Packs what a block reads.
@@ -117,7 +126,7 @@ class InputPacking:
 
     def _zeros(self, place: Affine, start: str, end: str, pitch: int) -> None:
         """Zeros at indices of a dimension; what is behind them is stored after them."""
-        b, lanes = self.em.b, self.tiling.lanes
+        b, lanes = self.em.b, self.lanes
         if start == end:
             return
         start, end = (b.op(f"arith.muli {x}, {b.index(pitch)} : index") for x in (start, end))
@@ -130,7 +139,7 @@ class InputPacking:
         self, label: str, first: Affine, ends: tuple[str, str], at: dict[str, Affine], place: Affine
     ) -> None:
         """Vectors along the innermost dimension of the box."""
-        b, em, lanes = self.em.b, self.em, self.tiling.lanes
+        b, em, lanes = self.em.b, self.em, self.lanes
         low, high = ends
         count = self.block.extents[label]
         fixed = (low, high) == (b.index(0), b.index(count))
@@ -161,5 +170,9 @@ class InputPacking:
     def _put(self, value: Value, place: Affine) -> None:
         b, buffer = self.em.b, self.buffer
         vector = b.type_of(buffer.type.memory)
+        (raw,) = elementwise.pack(b, value)
+        if self.flips:
+            bit = b.constant(-128, buffer.type.memory)
+            raw = b.op(f"arith.xori {raw}, {bit} : {vector}")
         at = f"{buffer.name}[{self.em.index(place)}]"
-        b.effect(f"vector.store {value.name}, {at} : {buffer.memref}, {vector}")
+        b.effect(f"vector.store {raw}, {at} : {buffer.memref}, {vector}")

@@ -4,14 +4,15 @@ A panel is all of a kernel for the columns of one tile: taps, then input feature
 side by side. Tiles read it from one end to the other, where rows of a kernel with many output
 features would be far apart and share sets of the caches. In the IR panels are a tensor
 `[panels, taps..., i, columns]`, and the convolution's kernel is a view of it that moves nothing:
-ops marked with `hlo.panels`.
+ops marked with `hlo.panels`. Where factors are words, those of a column lie side by side:
+`[panels, taps..., i / span, columns, span]`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hlo.passes.hlo_to_loops.affine import Affine, Position
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.emitter import Emitter
@@ -26,14 +27,21 @@ def is_view_of_panels(node: Node) -> bool:
 
 
 def panels_of(kernel: Tensor) -> Tensor | None:
-    """The panels `[panels, taps..., i, columns]` that a kernel is a view of; None if it is none."""
+    """The panels that a kernel is a view of; None if it is none."""
     found = kernel
     while found.producer is not None and is_view_of_panels(found.producer):
         found = found.producer.operands[0]
     return None if found is kernel else found
 
 
-@dataclass(frozen=True)
+def columns_of(kernel: Tensor, panels: Tensor) -> tuple[int, int]:
+    """The columns of a panel of a kernel, and how many elements of each are a word."""
+    if panels.rank == kernel.rank + 2:
+        return panels.shape[-2], panels.shape[-1]
+    return panels.shape[-1], 1
+
+
+@dataclass
 class KernelPanels:
     """The panel of one run of columns, in the memory of a kernel's input.
 
@@ -47,18 +55,26 @@ class KernelPanels:
     kernel: Tensor
     buffer: Buffer
     width: int
+    _column_block: Affine = ZERO
+
+    @property
+    def depth(self) -> int:
+        """Rows of a panel."""
+        return self.kernel.size // self.kernel.shape[-1]
 
     def take(self, column_block: Affine) -> None:
         """From here on the kernel's elements come from the panel of that run of columns."""
-        *rows, _ = self.kernel.shape
-        depth = self.kernel.size // self.kernel.shape[-1]
-
-        def element(position: Position) -> Value:
-            assert position.dims is not None, "convolutions ask for their kernel by dimensions"
-            *rest, feature = position.dims
-            row = column_block * depth + Position.of_dims(tuple(rest)).linear(rows)
-            inside = feature + column_block * -self.width
-            return self.em.load(self.buffer, row * self.width + inside)
-
+        self._column_block = column_block
         self.em.sources.pop(self.kernel, None)
-        self.em.provide(self.kernel, element)
+        self.em.provide(self.kernel, self._element)
+
+    def row(self, row: Affine) -> Affine:
+        """A row of the panel, among those of all panels."""
+        return self._column_block * self.depth + row
+
+    def _element(self, position: Position) -> Value:
+        assert position.dims is not None, "convolutions ask for their kernel by dimensions"
+        *rest, feature = position.dims
+        row = self.row(Position.of_dims(tuple(rest)).linear(self.kernel.shape[:-1]))
+        inside = feature + self._column_block * -self.width
+        return self.em.load(self.buffer, row * self.width + inside)

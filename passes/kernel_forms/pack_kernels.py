@@ -16,9 +16,11 @@ from hlo.passes.hlo_to_loops.contraction_tiling import (
     groups_of,
     tiling_for,
     walks_features,
+    word_of,
 )
 from hlo.passes.hlo_to_loops.graph import Node, decode_attribute, node_of
 from hlo.passes.hlo_to_loops.kernel_panels import PANELS
+from hlo.passes.hlo_to_loops.product_factors import WORD_BYTES
 from hlo.passes.layouts.physical_ops import LARGEST_CONSTANT
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.tensor_types import element_of, shape_of
@@ -38,6 +40,9 @@ class PackKernels(Pass):
     that is made of another tensor (turned around, transposed from the order of another framework)
     is packed ahead of the convolution if otherwise many work units would each do it. What is in
     memory in the right order stays: it is read where it lies.
+
+    Where instructions on words multiply, of 8-bit integers and bf16 (prepare-words), the kernel is
+    always packed: the features of a word lie side by side.
 
     Requires: the core op set, static shapes, prepared convolutions (prepare-convolutions).
     Guarantees: a kernel in panels is read through a view of ops marked `hlo.panels`. A constant
@@ -72,10 +77,12 @@ class _Form:
     Attributes:
         kernel: `[taps..., i, o]`.
         columns: of a panel.
+        span: input features that are a word of a column.
     """
 
     kernel: tuple[int, ...]
     columns: int
+    span: int = 1
 
     @property
     def panels(self) -> int:
@@ -94,13 +101,22 @@ class _Form:
     @property
     def split(self) -> list[int]:
         """The kernel's shape with panels apart."""
-        return [*self.kernel[:-1], self.panels, self.columns]
+        *taps, inputs, _ = self.kernel
+        rows = [inputs] if self.span == 1 else [inputs // self.span, self.span]
+        return [*taps, *rows, self.panels, self.columns]
 
     @property
     def order(self) -> list[int]:
         """The dimensions of `split` in the order of panels."""
-        rows = len(self.kernel) - 1
-        return [rows, *range(rows), rows + 1]
+        rows = len(self.kernel) - 1  # ahead of what words have: taps and features
+        if self.span == 1:
+            return [rows, *range(rows), rows + 1]
+        return [rows + 1, *range(rows), rows + 2, rows]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the panels."""
+        return tuple(self.split[d] for d in self.order)
 
     @property
     def order_back(self) -> list[int]:
@@ -120,31 +136,38 @@ def _pack(
     constants: dict[ir.Value, ir.Value],
 ) -> bool:  # fmt: skip
     tiling, kernel = tiling_for(node), op.operands[1]
-    made = kernel.owner
-    if isinstance(made, ir.Block):
-        return False
-    form = _Form(node.operands[1].shape, tiling.width)
-    source = _constant_behind(kernel)
-    if source is not None:
-        if kernel not in constants:
-            lies_so = made is source and form.panels == 1
-            if lies_so or form.is_mostly_empty or not _is_for_kernel(source, kernel, packable):
-                return False
-            constants[kernel] = _constant(source, kernel, form)
-        panels = constants[kernel]
-        if shape_of(panels)[-1] != form.columns:
-            return False
-    elif made.name in MOVES and _is_packed_often(kernel, node, tiling):
+    word = word_of(node)
+    span = 1 if word is None else WORD_BYTES // node.operands[0].type.memory_bytes
+    form = _Form(node.operands[1].shape, tiling.width, span)
+    panels = _constant_panels(kernel, form, packable, constants)
+    if panels is None and (span > 1 or _is_packed_often(kernel, node, tiling)):
         panels = _stored(Builder.before(op), kernel, form)
-    else:
+    if panels is None:
         return False
     op.operands[1] = _view(Builder.before(op), panels, form)
     return True
 
 
+def _constant_panels(
+    kernel: ir.Value, form: _Form, packable: Set[ir.Operation], constants: dict[ir.Value, ir.Value]
+) -> ir.Value | None:
+    """A kernel that is a constant, packed; None if it is none, or stays as it is."""
+    if kernel in constants:
+        return constants[kernel] if shape_of(constants[kernel]) == form.shape else None
+    source = _constant_behind(kernel)
+    if source is None or form.is_mostly_empty or not _is_for_kernel(source, kernel, packable):
+        return None
+    if kernel.owner == source and form.panels == form.span == 1:
+        return None  # it lies so
+    constants[kernel] = _constant(source, kernel, form)
+    return constants[kernel]
+
+
 def _is_packed_often(kernel: ir.Value, node: Node, tiling: Tiling) -> bool:
     """Whether many work units would pack a kernel that a convolution alone reads."""
-    again = (tiling.chunks - 1) * node.operands[1].size
+    made, again = kernel.owner, (tiling.chunks - 1) * node.operands[1].size
+    if isinstance(made, ir.Block) or made.name not in MOVES:
+        return False
     return again > MOST_PACKED_AGAIN and len(list(kernel.uses)) == 1
 
 

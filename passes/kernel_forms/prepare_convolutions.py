@@ -8,10 +8,10 @@ from typing import Any
 
 from hlo import ir
 from hlo.passes.base import Pass
-from hlo.passes.hlo_to_loops.contraction_tiling import are_small_groups, takes_features
+from hlo.passes.hlo_to_loops.contraction_tiling import are_small_groups, takes_features, word_of
 from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
-from hlo.passes.hlo_to_loops.graph import decode_attribute
+from hlo.passes.hlo_to_loops.graph import decode_attribute, node_of
 from hlo.passes.kernel_forms.building import create, integers, transposed, zero
 from hlo.passes.rewrite.tensor_types import element_of, shape_of
 from hlo.passes.rewrite.walk import operations_named
@@ -145,7 +145,7 @@ def _takes_padding(op: ir.Operation, attributes: Mapping[str, Any], any_window: 
     kinds = [element_type(str(element_of(value))) for value in values]
     if 0 in (size for value in values for size in shape_of(value)):
         return False
-    if any_window:
+    if any_window or word_of(node_of(op)) is not None:
         return True
     if not all(kind.is_float for kind in kinds):
         return False

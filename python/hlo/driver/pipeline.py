@@ -21,6 +21,7 @@ from hlo.passes.kernel_forms.pack_kernels import PackKernels
 from hlo.passes.kernel_forms.prepare_convolutions import PrepareConvolutions
 from hlo.passes.kernel_forms.prepare_dots import PrepareDots
 from hlo.passes.kernel_forms.prepare_sorts import PrepareSorts
+from hlo.passes.kernel_forms.prepare_words import PrepareWords
 from hlo.passes.kernel_forms.split_dilated_convolutions import SplitDilatedConvolutions
 from hlo.passes.kernel_forms.split_dots import SplitDots
 from hlo.passes.kernel_forms.split_moments import SplitMoments
@@ -61,6 +62,7 @@ def fusion_passes(
         MaterializeLayouts(),
         MergeUpdates(),  # caches sliced, updated and put together again stay where they are
         SplitDilatedConvolutions(finite=fast),
+        *((PrepareWords(fast=fast),) if composites else ()),  # which decide where padding goes
         # Transposes, and padding that kernels do not take, become ops and fuse with neighbours.
         PrepareConvolutions(any_window=not composites),
         *((SplitTaps(),) if composites else ()),  # few features of a result would not fill vectors

@@ -173,7 +173,7 @@ def test_dot_of_a_computed_operand() -> None:
 def convolve(
     p: Program, x: Value, w: Value, layout: str,
     stride: list[int], pads: list[tuple[int, int]], base: list[int], spread: list[int],
-    groups: int = 1, batches: int = 1, turned: list[bool] | None = None,
+    groups: int = 1, batches: int = 1, turned: list[bool] | None = None, kind: str | None = None,
 ) -> Value:  # fmt: skip
     """`layout` is three words over b, f, i, o and digits: input, kernel, result."""
     data, kernel, result = layout.split()
@@ -198,7 +198,7 @@ def convolve(
     rows = ", ".join(f"[{low}, {high}]" for low, high in pads)
     reversal = ", ".join(str(t).lower() for t in turned or [False] * rank)
     return p.op(
-        "convolution", [x, w], shape,
+        "convolution", [x, w], shape, kind,
         attributes=f"dimension_numbers = {numbers}, window_strides = {ints(stride)}, "
         f"padding = dense<[{rows}]> : tensor<{rank}x2xi64>, lhs_dilation = {ints(base)}, "
         f"rhs_dilation = {ints(spread)}, window_reversal = array<i1: {reversal}>, "
