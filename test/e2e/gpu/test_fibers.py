@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from test_mutations import PROGRAMS, arguments_of
@@ -58,39 +55,6 @@ def is_right(name: str, plan: LaunchPlan, schedule: int) -> bool:
 def test_programs_are_right_under_every_schedule(name: str) -> None:
     plan = plan_of(name)
     assert all(is_right(name, plan, schedule) for schedule in SCHEDULES)
-
-
-def mutants(plan: LaunchPlan, pattern: str, by: str) -> list[LaunchPlan]:
-    """One plan for each match of a pattern in its LLVM code, with that match replaced."""
-    made: list[LaunchPlan] = []
-    for module in plan.modules.values():
-        assert module.bitcode is not None
-        text = runtime.llvm_text(module.bitcode)
-        for match in re.finditer(pattern, text, re.MULTILINE):
-            changed = text[: match.start()] + match.expand(by) + text[match.end() :]
-            broken = replace(module, bitcode=changed.encode())
-            made.append(replace(plan, modules={**plan.modules, module.name: broken}))
-    return made
-
-
-def is_caught(name: str, plan: LaunchPlan) -> bool:
-    try:
-        return not all(is_right(name, plan, schedule) for schedule in SCHEDULES)
-    except EmulationError:
-        return True
-
-
-@pytest.mark.parametrize("name", ["sum", "dot", "dot_f16"])
-def test_a_removed_barrier_is_caught(name: str) -> None:
-    broken = mutants(plan_of(name), r"^ .*call void @llvm\.nvvm\.barrier[^\n]*$", "")
-    assert broken
-    assert all(is_caught(name, plan) for plan in broken)
-
-
-def test_a_misdirected_shuffle_is_caught() -> None:
-    broken = mutants(plan_of("sum"), r"(@llvm\.nvvm\.shfl\.[^\n]*, i32 )16,", r"\g<1>1,")
-    assert broken
-    assert all(is_caught("sum", plan) for plan in broken)
 
 
 def test_hlo_compile_runs_programs_on_it() -> None:

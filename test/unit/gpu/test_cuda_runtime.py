@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import importlib
+import importlib.util
 import inspect
 import re
 import subprocess
@@ -435,3 +435,23 @@ def test_a_program_that_is_gone_leaves_nothing(fake: FakeDriver) -> None:
     assert fake.live == before
     assert fake.log.count("cuStreamDestroy") == streams
     assert fake.log.count("cuModuleUnload") == fake.log.count("cuModuleLoadDataEx")
+
+
+@pytest.mark.parametrize("capability", [(8, 0), (9, 0), (12, 0)])
+def test_the_benchmark_script_runs(
+    fake: FakeDriver, capability: tuple[int, int], capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    path = Path(__file__).resolve().parents[3] / "benchmarks" / "gpu.py"
+    specification = importlib.util.spec_from_file_location("gpu_benchmark", path)
+    assert specification is not None
+    assert specification.loader is not None
+    script = importlib.util.module_from_spec(specification)
+    monkeypatch.setitem(sys.modules, "gpu_benchmark", script)
+    specification.loader.exec_module(script)
+    fake.set_capability(*capability)
+    assert script.main(["--small", "--only=softmax,dense_relu_f16"]) == 0
+    out = capsys.readouterr().out
+    chip = "sm_90a" if capability == (9, 0) else f"sm_{capability[0]}{capability[1]}"
+    assert f"code for nvptx:{chip}" in out
+    assert re.search(r"\| softmax \| .*e-\d\d \| 1 \| \d+\.\d+ \|", out)
