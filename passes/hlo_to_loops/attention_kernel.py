@@ -153,7 +153,7 @@ class Columns(AttentionEmission):
         def block(column: Affine, lane: str, count: int, line: Affine) -> None:
             mask = None
             if count < lanes:
-                mask = b.op(f"vector.constant_mask [{count}] : vector<{lanes}xi1>")
+                mask = b.first_lanes(count, lanes)
             loaded: list[str] = []
             for i in range(lanes):
                 with em.vector(lane, lanes, mask):
@@ -428,7 +428,7 @@ class Columns(AttentionEmission):
                 count = min(lanes, parts.width - start)
                 mask = None
                 if count < lanes:
-                    mask = b.op(f"vector.constant_mask [{count}] : vector<{lanes}xi1>")
+                    mask = b.first_lanes(count, lanes)
                 name = b.load(f"arith.addi {b.index(start)}, {b.index(0)} : index")
                 column = em.variable(name, parts.width)
                 with em.vector(name, lanes, mask):
@@ -509,7 +509,7 @@ class Columns(AttentionEmission):
         def block(column: Affine, name: str, count: int, line: Affine) -> None:
             mask = None
             if count < lanes:
-                mask = b.op(f"vector.constant_mask [{count}] : vector<{lanes}xi1>")
+                mask = b.first_lanes(count, lanes)
             columns = [
                 self.load((column + i) * self.span + line + self.product_at) for i in range(lanes)
             ]

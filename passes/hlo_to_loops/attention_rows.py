@@ -129,7 +129,7 @@ class _Rows(AttentionEmission):
         depth = em.variable(name, self.parts.depth)
         mask = None
         if (count := min(lanes, self.parts.depth - start)) < lanes:
-            mask = b.op(f"vector.constant_mask [{count}] : vector<{lanes}xi1>")
+            mask = b.first_lanes(count, lanes)
         with em.vector(name, lanes, mask):
             place = at(offset, {**self.where, KEY: key, DEPTH: depth})
             return elementwise.convert(b, em.load(self.inputs[tensor], place), self.kind).name
@@ -194,7 +194,7 @@ class _Rows(AttentionEmission):
             element(loop.iv, None)
         if whole < keys:
             name = b.load(f"arith.addi {b.index(whole)}, {b.index(0)} : index")
-            element(name, b.op(f"vector.constant_mask [{keys - whole}] : vector<{lanes}xi1>"))
+            element(name, b.first_lanes(keys - whole, lanes))
         del em.sources[source]
 
     def _provide_element(self, tensor: Tensor, key: Affine) -> None:
@@ -220,7 +220,7 @@ class _Rows(AttentionEmission):
             em.variable(name, parts.width)
             mask = None
             if last - start < lanes:
-                mask = b.op(f"vector.constant_mask [{last - start}] : vector<{lanes}xi1>")
+                mask = b.first_lanes(last - start, lanes)
             names.append((name, mask))
         carried = [(self.zero(), self.vector)] * len(names)
         with b.loop(b.index(0), b.index(parts.keys), b.index(1), carried) as loop:

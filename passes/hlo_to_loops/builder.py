@@ -82,8 +82,9 @@ class Builder:
         self._defined: list[set[str]] = [set()]
         self._next = 0
         self._stack_bytes = 0
-        # Values of the integer constants, by name.
+        # Values of the integer and the float constants, by name.
         self._integers: dict[str, int] = {}
+        self._floats: dict[str, float] = {}
         # Masks of the first lane alone.
         self.single_lane_masks: set[str] = set()
         # Texts of the functions that the body calls, by name.
@@ -118,8 +119,6 @@ class Builder:
         name = self.fresh()
         self.effect(f"{name} = {text}")
         self._scopes[-1][text] = name
-        if text.startswith("vector.constant_mask [1] :"):
-            self.single_lane_masks.add(name)
         return name
 
     def load(self, text: str) -> str:
@@ -204,6 +203,8 @@ class Builder:
         known, fresh = self._entry_constant(typed)
         if fresh and scalar[0] == "i" and scalar not in ("i1", "index"):
             self._integers[known] = int(literal)
+        elif scalar[0] == "f":
+            self._floats[known] = float(value)
         return known
 
     def table(self, values: Sequence[float], scalar: str) -> str:
@@ -211,6 +212,29 @@ class Builder:
         assert len(values) == self.lanes
         listed = ", ".join(float_bits(value, int(scalar[1:])) for value in values)
         return self._entry_constant(f"dense<[{listed}]> : {self.type_of(scalar)}")[0]
+
+    def first_lanes(self, count: int, lanes: int) -> str:
+        """A mask of the first `count` of `lanes` lanes."""
+        bits = ", ".join(["true"] * count + ["false"] * (lanes - count))
+        name, _ = self._entry_constant(f"dense<[{bits}]> : vector<{lanes}xi1>")
+        if count == 1:
+            self.single_lane_masks.add(name)
+        return name
+
+    def lanes_below(self, count: str, lanes: int) -> str:
+        """A mask of the first lanes, as many as the `index` value `count` says."""
+        numbers = ", ".join(map(str, range(lanes)))
+        ramp, _ = self._entry_constant(f"dense<[{numbers}]> : vector<{lanes}xi32>")
+        limit = self.op(f"arith.index_cast {count} : index to i32")
+        with self.width(lanes):
+            return self.op(
+                f"arith.cmpi slt, {ramp}, {self.splat(limit, 'i32')} : vector<{lanes}xi32>"
+            )
+
+    def part(self, name: str, scalar: str, start: int, count: int) -> str:
+        """Lanes `start` to `start + count` of a vector at the current width."""
+        order, kind = ", ".join(map(str, range(start, start + count))), self.type_of(scalar)
+        return self.op(f"vector.shuffle {name}, {name} [{order}] : {kind}, {kind}")
 
     def _entry_constant(self, typed: str) -> tuple[str, bool]:
         """The name of a constant at the kernel's entry, and whether it is new."""
@@ -226,6 +250,10 @@ class Builder:
     def integer_of(self, name: str) -> int | None:
         """The signed value that all lanes of an integer constant have; None of anything else."""
         return self._integers.get(name)
+
+    def float_of(self, name: str) -> float | None:
+        """The value that all lanes of a float constant have; None of anything else."""
+        return self._floats.get(name)
 
     def index(self, value: int) -> str:
         """A scalar `index` constant, whatever the current width."""

@@ -315,7 +315,7 @@ class _Tiles:
         rest = columns - (vectors - 1) * lanes
         mask = None
         if rest != lanes:
-            mask = b.op(f"vector.constant_mask [{rest}] : vector<{lanes}xi1>")
+            mask = b.first_lanes(rest, lanes)
         column = column_block * tiling.width
         names: list[str] = []
         for v in range(vectors):

@@ -295,7 +295,7 @@ class _Run:
             total = self._combine([turned], [value])[0]
             first, rest = (total, value) if self._backwards else (value, total)
             count = lanes - shift if self._backwards else shift
-            mask = b.op(f"vector.constant_mask [{count}] : vector<{lanes}xi1>")
+            mask = b.first_lanes(count, lanes)
             types = register_types(self._em, [self._kind])
             parts = [
                 b.op(f"arith.select {mask}, {x}, {y} : vector<{lanes}xi1>, {part}")

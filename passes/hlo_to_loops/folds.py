@@ -269,7 +269,7 @@ def _fold_rest(
     width = len(work.initial)
     name = b.load(f"arith.addi {b.index(start)}, {b.index(0)} : index")
     lane = em.variable(name, inner)
-    mask = b.op(f"vector.constant_mask [{inner - start}] : vector<{lanes}xi1>")
+    mask = b.first_lanes(inner - start, lanes)
     with em.vector(name, lanes, mask):
         em.hoist_from_here()
         values = work.element([*outer, lane])
@@ -303,20 +303,14 @@ def across_lanes(em: Emitter, values: Sequence[Value], lanes: int, combine: Comb
 
 def _lanes_of(em: Emitter, value: Value, lanes: int, start: int, count: int) -> Value:
     b, register = em.b, value.type.register
-    whole = f"vector<{lanes}x{register}>"
     if count == 1:
+        whole = f"vector<{lanes}x{register}>"
         parts = tuple(
             b.op(f"vector.extract {p}[{start}] : {register} from {whole}") for p in value.parts
         )
         return Value(value.type, parts, 0)
-    parts = tuple(
-        b.op(
-            f"vector.extract_strided_slice {p} "
-            f"{{offsets = [{start}], sizes = [{count}], strides = [1]}} : "
-            f"{whole} to vector<{count}x{register}>"
-        )
-        for p in value.parts
-    )
+    with b.width(lanes):
+        parts = tuple(b.part(p, register, start, count) for p in value.parts)
     return Value(value.type, parts, count)
 
 

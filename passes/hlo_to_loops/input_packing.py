@@ -154,7 +154,7 @@ class InputPacking:
 
         def of_the_rest(index: str) -> str:
             left = b.op(f"arith.subi {high}, {index} : index")
-            return b.op(f"vector.create_mask {left} : vector<{lanes}xi1>")
+            return b.lanes_below(left, lanes)
 
         whole = count // lanes * lanes if fixed else 0
         if whole:

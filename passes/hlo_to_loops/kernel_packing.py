@@ -87,7 +87,7 @@ class KernelPacking:
             count = min(lanes, columns - v * lanes)
             mask = None
             if count < lanes:
-                mask = b.op(f"vector.constant_mask [{count}] : vector<{lanes}xi1>")
+                mask = b.first_lanes(count, lanes)
             at = em.index(self.first + v * lanes)
             column = b.load(f"arith.addi {at}, {b.index(0)} : index")
             em.variable(column, features)

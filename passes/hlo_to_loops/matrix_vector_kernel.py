@@ -193,7 +193,7 @@ class _Walk:
         b = self.builder
         name = b.load(f"arith.addi {b.index(start)}, {b.index(0)} : index")
         self.em.variable(name, end)
-        return name, b.op(f"vector.constant_mask [{end - start}] : vector<{self.lanes}xi1>")
+        return name, b.first_lanes(end - start, self.lanes)
 
 
 class _Rows(_Walk):
@@ -294,7 +294,7 @@ class _Rows(_Walk):
             count = min(self.lanes, rows - start)
             mask = None
             if count < self.lanes:
-                mask = b.op(f"vector.constant_mask [{count}] : vector<{self.lanes}xi1>")
+                mask = b.first_lanes(count, self.lanes)
             for v in range(self.plan.count):
                 with em.vector(name, self.lanes, mask):
                     em.hoist_from_here()

@@ -220,7 +220,7 @@ class PanelPacking:
         b, em, lanes = self.builder, self.em, self.blocking.lanes
         mask = None
         if valid < lanes:
-            mask = b.op(f"vector.constant_mask [{valid}] : vector<{lanes}xi1>")
+            mask = b.first_lanes(valid, lanes)
         with b.width(0):
             name = b.load(f"arith.addi {em.index(index)}, {b.index(0)} : index")
         em.variable(name, extent)
@@ -325,7 +325,7 @@ class PanelPacking:
                 mask = None
                 if not whole:
                     left = b.op(f"arith.subi {beyond}, {inner.iv} : index")
-                    mask = b.op(f"vector.create_mask {left} : vector<{s.lanes}xi1>")
+                    mask = b.lanes_below(left, s.lanes)
                 name = b.load(f"arith.addi {em.index(first + row)}, {b.index(0)} : index")
                 em.variable(name, s.m)
                 with em.vector(name, s.lanes, mask):

@@ -199,7 +199,7 @@ def _emit_tile(
     level = b.level
     mask = None
     if along.count < lanes:
-        mask = b.op(f"vector.constant_mask [{along.count}] : vector<{lanes}xi1>")
+        mask = b.first_lanes(along.count, lanes)
     with b.loop(b.index(0), b.index(across.count), b.index(1)) as loop:
         row = b.op(f"arith.addi {across.start}, {loop.iv} : index")
         at = base + em.variable(row, nest.extents[nest.across]) * stride
@@ -285,7 +285,7 @@ class Tile:
                 raw = b.load(f"vector.load {buffer.name}[{at}] : {buffer.memref}, {loaded}")
             else:
                 bits = f"vector<{lanes * parts}xi1>"
-                mask = b.op(f"vector.constant_mask [{self.across.count * parts}] : {bits}")
+                mask = b.first_lanes(self.across.count * parts, lanes * parts)
                 with b.width(lanes * parts):
                     zero = b.constant(0, buffer.type.memory)
                 raw = b.load(

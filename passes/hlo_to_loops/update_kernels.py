@@ -249,7 +249,7 @@ class Scatter:
             self._window(em, outputs, lanes, outer, starts, batch, last)
         else:
             name = b.load(f"arith.addi {b.index(whole)}, {b.index(0)} : index")
-            mask = b.op(f"vector.constant_mask [{extent - whole}] : vector<{lanes}xi1>")
+            mask = b.first_lanes(extent - whole, lanes)
             with em.vector(name, lanes, mask):
                 em.hoist_from_here()
                 self._window(

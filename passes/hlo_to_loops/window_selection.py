@@ -177,7 +177,7 @@ class _Selection:
         last = b.op(f"arith.cmpi eq, {em.index(block)}, {b.index(w.blocks - 1)} : index")
         with b.when(last):
             name = b.load(f"arith.addi {b.index(whole)}, {b.index(0)} : index")
-            mask = b.op(f"vector.constant_mask [{extent - whole}] : vector<{w.lanes}xi1>")
+            mask = b.first_lanes(extent - whole, w.lanes)
             self.at[-1] = em.variable(name, extent)
             with em.vector(name, w.lanes, mask):
                 em.hoist_from_here()

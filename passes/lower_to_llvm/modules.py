@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from hlo import ir
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 
+# Kernels hold no vector op that takes another pass: convert-vector-to-llvm would cost a twelfth of
+# all machine code.
 KERNEL_PIPELINE = (
-    "builtin.module(convert-scf-to-cf,convert-vector-to-llvm,"
+    "builtin.module(convert-scf-to-cf,"
     "convert-func-to-llvm{use-bare-ptr-memref-call-conv=true},convert-to-llvm,reconcile-unrealized-casts)"
 )
 # What a flat memref is in the llvm dialect.

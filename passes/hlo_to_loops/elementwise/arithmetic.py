@@ -29,10 +29,26 @@ def minimum(x: Real, y: Real) -> Real:
 
 
 def _extremum(x: Real, y: Real, *, largest: bool) -> Real:
+    for value, bound in ((x, y), (y, x)) if x.b.is_for_host else ():
+        limit = bound.b.float_of(bound.name)
+        if limit is not None and not math.isnan(limit):
+            return _within(value, bound, limit, largest=largest)
     number = host_instructions.extremum(x, y, largest=largest)
     if number is None:
         return x.op("maximumf" if largest else "minimumf", y)
     return Mask(x.b, x.op("cmpf uno,", y).name).real(x + y, number)
+
+
+def _within(x: Real, bound: Real, limit: float, *, largest: bool) -> Real:
+    """The extremum of a value and a constant: a comparison that NaN passes, and a selection.
+
+    Of values that compare equal only zeros differ: x stands where it is the one asked for.
+    """
+    negative_zero = limit == 0.0 and math.copysign(1.0, limit) < 0.0
+    positive_zero = limit == 0.0 and not negative_zero
+    if largest:
+        return x.compare("uge" if negative_zero else "ugt", bound).real(x, bound)
+    return x.compare("ule" if positive_zero else "ult", bound).real(x, bound)
 
 
 def clamp(low: Real, x: Real, high: Real) -> Real:

@@ -170,14 +170,7 @@ def _each_register(
         return emit([name for name, _ in vectors])
     parts: list[str] = []
     for start in range(0, total, lanes):
-        taken = f"{{offsets = [{start}], sizes = [{lanes}], strides = [1]}}"
-        names = [
-            b.op(
-                f"vector.extract_strided_slice {name} {taken} : {b.type_of(kind)} "
-                f"to vector<{lanes}x{kind}>"
-            )
-            for name, kind in vectors
-        ]
+        names = [b.part(name, kind, start, lanes) for name, kind in vectors]
         with b.width(lanes):
             parts.append(emit(names))
     return b.join(parts, scalar, lanes)

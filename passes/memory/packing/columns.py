@@ -56,7 +56,9 @@ class Columns:
     @cached_property
     def moments(self) -> Int64s:
         """The times at which some buffer starts or ends, ascending."""
-        return np.unique(np.concatenate([self.start, self.end]))
+        # np.unique imports 15 ms of modules.
+        times = np.sort(np.concatenate([self.start, self.end]))
+        return times[np.diff(times, prepend=times[:1] - 1) != 0]
 
     @cached_property
     def live_bytes(self) -> Int64s:

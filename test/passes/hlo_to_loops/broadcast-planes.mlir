@@ -4,7 +4,7 @@
 
 // CHECK: func.func @exponential_subtract_fusion_0
 // CHECK-NOT: arith.constant 56 : index
-// CHECK: vector.load %in0{{.*}} : memref<12544xf32>
+// CHECK: vector.load %in1{{.*}} : memref<12544xf32>
 // CHECK-NOT: arith.constant 56 : index
 // CHECK: return
 module {

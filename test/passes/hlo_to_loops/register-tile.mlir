@@ -5,7 +5,7 @@
 // 4 rows x 40 columns: 40 = 2 x 16 + 8 is three vectors, the last one masked: 4 x 3 = 12
 // accumulators. A step loads 4 scalars and 3 vectors for 12 fused multiply-adds.
 // CHECK-LABEL: func.func @dot_general_add_fusion_0(
-// CHECK: %[[MASK:.*]] = vector.constant_mask [8] : vector<16xi1>
+// CHECK: %[[MASK:.*]] = arith.constant dense<[{{((true, ){8}(false, ){7})}}false]> : vector<16xi1>
 // CHECK: %[[TILE:.*]]:12 = scf.for
 // CHECK-COUNT-12: math.fma
 // CHECK-NOT: math.fma

@@ -5,10 +5,10 @@
 // CHECK-LABEL: func.func @reduce_0(
 // CHECK: %[[NEUTRAL:.*]] = arith.constant dense<0x80000000> : vector<16xf32>
 // CHECK: %[[WHOLE:.*]] = arith.constant 32 : index
+// CHECK: %[[MASK:.*]] = arith.constant dense<[{{((true, ){8}(false, ){7})}}false]> : vector<16xi1>
 // CHECK: %[[TOTAL:.*]] = scf.for %{{.*}} to %[[WHOLE]] step %{{.*}} iter_args(%[[SUM:.*]] = %[[NEUTRAL]]) -> (vector<16xf32>)
 // CHECK: %[[ROW:.*]] = vector.load
 // CHECK: arith.addf %[[SUM]], %[[ROW]] : vector<16xf32>
-// CHECK: %[[MASK:.*]] = vector.constant_mask [8] : vector<16xi1>
 // CHECK: %[[REST:.*]] = vector.maskedload
 // CHECK: arith.select %[[MASK]], %[[REST]], %[[NEUTRAL]]
 // 16 lanes to 8 to 4 to 2 to 1.

@@ -6,17 +6,17 @@
 // the ninth row is a tile of its own, for which lanes are gathered, 9 elements apart.
 // CHECK-LABEL: func.func @add_transpose_fusion_0(
 // CHECK: %[[TILE:.*]] = memref.alloca() {alignment = 64} : memref<16xf32>
-// CHECK-COUNT-4: vector.load %in1[{{.*}}] : memref<36xf32>, vector<4xf32>
+// CHECK-COUNT-4: vector.load %in0[{{.*}}] : memref<36xf32>, vector<4xf32>
 // CHECK-COUNT-8: vector.shuffle
 // CHECK-COUNT-4: vector.store {{.*}} : memref<16xf32>, vector<4xf32>
 // CHECK: scf.for
 // CHECK: %[[X:.*]] = vector.load %[[TILE]]
-// CHECK-NEXT: %[[BIAS:.*]] = memref.load %in0
+// CHECK-NEXT: %[[BIAS:.*]] = memref.load %in1
 // CHECK-NEXT: %[[SPLAT:.*]] = vector.broadcast %[[BIAS]] : f32 to vector<4xf32>
 // CHECK-NEXT: arith.addf %[[X]], %[[SPLAT]] : vector<4xf32>
 // CHECK: vector.store {{.*}}, %out0
 // CHECK: arith.constant dense<[0, 9, 18, 27]>
-// CHECK: vector.gather %in1
+// CHECK: vector.gather %in0
 // CHECK: vector.store {{.*}}, %out0
 func.func @main(%x: tensor<4x9xf32>, %b: tensor<9xf32>) -> tensor<9x4xf32> {
   %w = "hlo.broadcast_in_dim"(%b) {broadcast_dimensions = array<i64: 1>} : (tensor<9xf32>) -> tensor<4x9xf32>
