@@ -106,9 +106,8 @@ def _folds_rows(reduce: Node) -> bool:
 def _spreads_over(broadcast: Node, fold: Node) -> bool:
     """Whether a broadcast repeats one element for all that a reduction folds into one."""
     shape, folded = fold.operands[0].shape, fold.attributes["dimensions"]
-    kept = tuple(d for d in range(len(shape)) if d not in folded)
-    return (
-        tuple(broadcast.attributes["broadcast_dimensions"]) == kept
-        and broadcast.results[0].shape == shape
-        and broadcast.operands[0].shape == tuple(shape[d] for d in kept)
-    )
+    operand = broadcast.operands[0].shape
+    kept = [d for d, size in enumerate(shape) if d not in folded and size != 1]
+    dims = broadcast.attributes["broadcast_dimensions"]
+    spread = [d for d, size in zip(dims, operand, strict=True) if size != 1]
+    return broadcast.results[0].shape == shape and spread == kept
