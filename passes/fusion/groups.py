@@ -40,6 +40,7 @@ from hlo.passes.fusion.prologues import (
     operands_made,
 )
 from hlo.passes.hlo_to_loops.affine import merge_cuts
+from hlo.passes.hlo_to_loops.column_space import column_space, folds_spread_again
 from hlo.passes.hlo_to_loops.contraction_tiling import takes_elementwise
 from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, splat_of, users
@@ -102,6 +103,10 @@ class BlockFusion:
         self.distances = Distances()
         # Dots that came close to being part of an attention, and why they are not.
         self.refusals: dict[Node, str] = {}
+        folds, broadcasts = (set[Node](), set[Node]()) if gpu else folds_spread_again(self.nodes)
+        # Reductions of columns that stay in the cache for the elements along them, and what spreads
+        # their results there.
+        self.column_folds, self.column_broadcasts = folds, broadcasts
 
     def run(self) -> list[Group]:
         """The groups, in program order of their roots."""
@@ -218,6 +223,8 @@ class BlockFusion:
         if node.name != "broadcast_in_dim":
             return False
         operand, result = node.operands[0], node.results[0]
+        if node in self.column_broadcasts and result.size == group.root.results[0].size:
+            return True
         if self.maps.all_through(node, operand, group.places[node]) == AT_ROOT:
             return True
         dims = node.attributes["broadcast_dimensions"]
@@ -476,11 +483,11 @@ class BlockFusion:
             return FusionDecision.no("the reduction would be computed again for every element")
         if not self.gpu and not folds_agree({*group.nodes, node}):
             return FusionDecision.no("one reduction goes along rows, the other across them")
-        return FusionDecision.yes("the reduction is computed once for each row of the kernel")
+        once = "the reduction is computed once for each row or column of the kernel"
+        return FusionDecision.yes(once)
 
-    @staticmethod
-    def folds_are_computed_once(held: Set[Node], roots: Sequence[Node]) -> bool:
-        """Whether every fold of a kernel but its roots is done once for each of its rows."""
+    def folds_are_computed_once(self, held: Set[Node], roots: Sequence[Node]) -> bool:
+        """Whether every fold of a kernel but its roots is done once for each row or column."""
         root = roots[0].results[0]
         inputs = {t for n in held for t in n.operands}
         boundary = {t for t in inputs if t.producer is not None and t.producer not in held}
@@ -490,7 +497,8 @@ class BlockFusion:
         inner = [n for n in held if n.name in FOLDS and n not in roots]
         sizes = {n.results[0].size for n in inner}
         if not sizes <= {root.size, root.size // row}:
-            return False
+            columns = self.column_folds.issuperset(inner)
+            return columns and column_space(held, [n.results[0] for n in roots]) is not None
         # One that folds over what another computed would compute that once more than the root does.
         return len(sizes) < 2 or not any(_folds_over_fold(n, held) for n in inner)
 

@@ -9,15 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from hlo.passes.hlo_to_loops.affine import Affine
+from hlo.passes.hlo_to_loops.affine import Affine, Position
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.folds import Fold, nest
+from hlo.passes.hlo_to_loops.graph import Tensor
 
 ROWS = 8  # rows folded in between a load and a store of the accumulators
+
+
+class ColumnKeeper(Protocol):
+    """Keeps what folds down columns compute, for the elements of the same columns."""
+
+    def see(self, tensor: Tensor, position: Position, value: Value) -> None:
+        """Called with what a fold has computed at its lanes."""
+        ...
+
+    def remember(self) -> None:
+        """The folds so far are done: `load` may find what they saw."""
+        ...
+
+    def load(self, tensor: Tensor, position: Position) -> Value | None:
+        """The lanes at a position, if they were kept."""
+        ...
+
 
 # The fold of the columns at a lane variable.
 FoldAt = Callable[[str], Fold]

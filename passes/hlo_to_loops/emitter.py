@@ -23,7 +23,7 @@ from hlo.passes.hlo_to_loops.loop_space import required_cuts
 from hlo.passes.hlo_to_loops.strided_loads import Lanes, load_strided
 
 if TYPE_CHECKING:
-    from hlo.passes.hlo_to_loops.column_folds import ColumnBlock
+    from hlo.passes.hlo_to_loops.column_folds import ColumnBlock, ColumnKeeper
 
 # What is computed at an element of its operands that lies where the result's does.
 PLAIN = elementwise.EMITTERS.keys() | {
@@ -103,6 +103,8 @@ class Emitter:
         self.row_lanes = 0
         # Tensors of which folds along a row keep what they compute.
         self.kept: frozenset[Tensor] = frozenset()
+        # What keeps them where columns are folded.
+        self.columns: ColumnKeeper | None = None
         # What needs such a fold: computed ahead of other operands, which may read what is kept.
         self.ahead: frozenset[Tensor] = frozenset()
         # Lane variables of neighbouring vectors whose columns are folded in the same loops.
@@ -314,7 +316,9 @@ class Emitter:
             return known
         value = None
         if tensor in self.kept and b.lanes:
-            value = self._recall_row(tensor, position)
+            keeper = self.columns
+            at = (tensor, position)
+            value = self._recall_row(*at) if keeper is None else keeper.load(*at)
         if value is None:
             value = self._ahead_of_steps(tensor, position)
         if value is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable
 
+from hlo.passes.hlo_to_loops.column_space import Columns, folded_columns, spread_columns
 from hlo.passes.hlo_to_loops.elementwise import EMITTERS
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 
@@ -41,6 +42,8 @@ class IndexMaps:
                 return own
         if number == ROOT and (size := _rows_of(reader)):
             return self.row(size)
+        if self.folds and number == ROOT and (columns := spread_columns(reader)) is not None:
+            return self.column(columns)
         if (
             reader.name == "reduce"
             and number == self.row(reader.results[0].size)
@@ -48,6 +51,13 @@ class IndexMaps:
             and _folds_rows(reader)
         ):
             return ROOT  # the elements of the row
+        if (
+            self.folds
+            and operand < len(reader.operands) // 2
+            and (columns := folded_columns(reader)) is not None
+            and number == self.column(columns)
+        ):
+            return ROOT  # those of the column
         if reader.name in _KEEPS_PLACE and reader.operands[operand].size == reader.results[0].size:
             return number
         key = (_key_of(reader, operand), number)
@@ -62,6 +72,10 @@ class IndexMaps:
         """The map of the root's row, where it has `size` of them."""
         key = (("row", size), ROOT)
         return self._numbers.setdefault(key, len(self._numbers) + 1)
+
+    def column(self, columns: Columns) -> int:
+        """The map of the root's column, where it has so many elements and others beside it."""
+        return self._numbers.setdefault((("column", columns), ROOT), len(self._numbers) + 1)
 
     def all_through(self, reader: Node, tensor: Tensor, numbers: Iterable[int]) -> frozenset[int]:
         """The maps that an op, computed at some maps, reads a tensor at."""

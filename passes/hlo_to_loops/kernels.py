@@ -7,6 +7,8 @@ from dataclasses import replace
 from hlo.passes.cost.product_choice import product_choice
 from hlo.passes.hlo_to_loops import elemental
 from hlo.passes.hlo_to_loops.attention import emit_attention
+from hlo.passes.hlo_to_loops.column_kernel import emit_columns
+from hlo.passes.hlo_to_loops.column_space import column_space
 from hlo.passes.hlo_to_loops.composite_kernel import emit_composite
 from hlo.passes.hlo_to_loops.contraction_kernel import emit_contraction
 from hlo.passes.hlo_to_loops.cumulative_kernel import emit_cumulative
@@ -33,6 +35,8 @@ def emit_kernel(region: Region) -> Kernel:
     """The kernel of a region: by its root, or as a loop nest over the elements of its results."""
     root = region.results[0].producer if region.results else None
     kernel = None if root is None else _special(region, root)
+    if kernel is None and (space := column_space(region.nodes, region.results)) is not None:
+        kernel = at_best_width(region, lambda width: emit_columns(region, width, space))
     if kernel is None:
         kernel = at_best_width(region, lambda width: _loops(region, width), tiles=True)
     return replace(kernel, work=work_of(region))

@@ -12,11 +12,19 @@ from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.cost.caches import CORE_BYTES
 from hlo.passes.hlo_to_loops.graph import decode_attribute
-from hlo.passes.kernel_forms.split_reductions import PARTIAL, SplitPlan, SplitReductions
+from hlo.passes.kernel_forms.split_reductions import (
+    PARTIAL,
+    SplitPlan,
+    SplitReductions,
+    WholeColumns,
+)
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.tensor_types import element_of, shape_of
 from hlo.passes.rewrite.walk import operations_named
 from hlo.passes.simplify.dead_code import erase_dead_ops
+
+# Elements of a column up to which a kernel had better go over it three times, in the cache.
+LONGEST_COLUMN = 1024
 
 
 @dataclass(frozen=True)
@@ -50,10 +58,12 @@ class SplitMoments(Pass):
 
     def run(self, module: ir.Module) -> bool:
         found = [m for op in operations_named(module, {"hlo.reduce"}) for m in _moments(op)]
+        columns = WholeColumns(LONGEST_COLUMN)
+        plans = [(moments, _plan(moments, columns)) for moments in found]
         taken: set[ir.Value] = set()
         changed = False
-        for moments in found:
-            if moments.sum.results[0] in taken or (plan := _plan(moments)) is None:
+        for moments, plan in plans:
+            if moments.sum.results[0] in taken or plan is None:
                 continue
             taken.add(moments.sum.results[0])
             _rewrite(moments, plan)
@@ -160,9 +170,9 @@ def _dimensions(op: ir.Operation) -> list[int]:
     return sorted(decode_attribute(op.attributes["dimensions"]))
 
 
-def _plan(moments: Moments) -> SplitPlan | None:
+def _plan(moments: Moments, columns: WholeColumns) -> SplitPlan | None:
     """How both sums are split: into pieces that stay in the cache for a second pass."""
-    plan = SplitReductions().plan(moments.sum)
+    plan = SplitReductions().plan(moments.sum, columns)
     if plan is None:
         return None
     size = 4 if str(element_of(moments.sum.operands[0])) == "f32" else 8

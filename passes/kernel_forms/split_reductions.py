@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
-from hlo.passes.hlo_to_loops.graph import decode_attribute
+from hlo.passes.hlo_to_loops.column_space import LONGEST, folds_spread_again
+from hlo.passes.hlo_to_loops.graph import decode_attribute, reading
 from hlo.passes.kernel_forms.building import create, integers, reshaped
 from hlo.passes.rewrite.walk import operations_named
 
@@ -26,7 +27,8 @@ class SplitReductions(Pass):
     Requires: the core op set, static shapes.
     Guarantees: only reductions of one operand whose body is one commutative op that leaves the
     initial value be are split, and none of `enough_rows` contiguous rows, which are work for all
-    threads; float sums are rounded in another order, as the specification allows.
+    threads, nor of columns that a kernel goes over again; float sums are rounded in another order,
+    as the specification allows.
 
         %0 = hlo.reduce(%x) add, dimensions = [0] : tensor<16777216xf32> -> tensor<f32>
         ==>
@@ -40,15 +42,15 @@ class SplitReductions(Pass):
     smallest: int = 1 << 17
     largest_result: int = 2048
     enough_rows: int = 64
+    longest_column: int = LONGEST
 
     def run(self, module: ir.Module) -> bool:
-        split = [self._split(op) for op in operations_named(module, {"hlo.reduce"})]
+        columns = WholeColumns(self.longest_column)
+        plans = [(op, self.plan(op, columns)) for op in operations_named(module, {"hlo.reduce"})]
+        split = [self._split(op, plan) for op, plan in plans if plan is not None]
         return any(split)
 
-    def _split(self, op: ir.Operation) -> bool:
-        plan = self.plan(op)
-        if plan is None:
-            return False
+    def _split(self, op: ir.Operation, plan: SplitPlan) -> bool:
         element = ir.RankedTensorType(op.results[0].type).element_type
         with op.location, ir.InsertionPoint(op):
             value = reshaped(op.operands[0], plan.shape)
@@ -66,7 +68,7 @@ class SplitReductions(Pass):
         op.erase()
         return True
 
-    def plan(self, op: ir.Operation) -> SplitPlan | None:
+    def plan(self, op: ir.Operation, columns: WholeColumns) -> SplitPlan | None:
         """How a reduction is split, if it is to be."""
         body = list(op.regions[0].blocks[0].operations)
         if len(op.operands) != 2 or len(body) != 2:
@@ -88,7 +90,7 @@ class SplitReductions(Pass):
             run += 1
         extent = math.prod(shape[first : first + run])
         pieces = self._pieces(extent, max(min(self.pieces, self.partials // kept), 2))
-        if pieces == 1:
+        if pieces == 1 or columns.holds(op):
             return None
         split = (*shape[:first], pieces, extent // pieces, *shape[first + run :])
         return SplitPlan(split, first, (first + 1, *(d - run + 2 for d in dims[run:])))
@@ -132,6 +134,26 @@ def _may_repeat_initial(reducer: str, initial: ir.Value) -> bool:
         return False
     value = ir.constants.splat_value(owner.operation.attributes["value"])
     return value is not None and bool(value == IDENTITY[reducer])
+
+
+class WholeColumns:
+    """The reductions of columns that kernels go over again while these are in the cache.
+
+    Args:
+        longest: elements that a column may have.
+    """
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._found: dict[ir.Block, set[ir.Value]] = {}
+
+    def holds(self, op: ir.Operation) -> bool:
+        """Whether an op is one of them; blocks are as they were when first asked about."""
+        if op.block not in self._found:
+            with reading(op.block) as region:
+                folds, _ = folds_spread_again(region.nodes, self._longest)
+                self._found[op.block] = {node.source.results[0] for node in folds}
+        return op.results[0] in self._found[op.block]
 
 
 def _copy_body(source: ir.Operation, target: ir.Operation) -> None:

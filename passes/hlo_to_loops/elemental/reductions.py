@@ -51,6 +51,8 @@ def reduce(em: Emitter, node: Node, result: int, position: Position) -> Value:
         for needed in dict.fromkeys(n for each in nodes for n in em.earlier.get(each, ())):
             reduce(em, needed, 0, at)
         values = _reduce_neighbours(em, nodes, position) or _reduce(em, nodes, position)
+        if em.columns is not None:
+            em.columns.remember()
         known = _remember(em, nodes, position, values)[node]
     return known[result]
 
@@ -174,6 +176,9 @@ def _fold_at(
         if rows is not None:
             for tensor, value in zip(inputs, values, strict=True):
                 rows.see(tensor, place, value)
+        if em.columns is not None:
+            for tensor, value in zip(inputs, values, strict=True):
+                em.columns.see(tensor, place, value)
         return [_as(em, v, k) for v, k in zip(values, types, strict=True)]
 
     initials = [t for node in nodes for t in node.operands[len(node.results) :]]

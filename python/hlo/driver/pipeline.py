@@ -55,7 +55,13 @@ def fusion_passes(
     splitting = (
         SplitReductions()
         if composites
-        else SplitReductions(pieces=512, partials=1 << 17, smallest=1 << 18, largest_result=1 << 15)
+        else SplitReductions(
+            pieces=512,
+            partials=1 << 17,
+            smallest=1 << 18,
+            largest_result=1 << 15,
+            longest_column=0,
+        )
     )
     return (
         AssignLayouts(gpu=not composites),  # first: what follows looks at which dimension is minor

@@ -1,0 +1,129 @@
+"""Kernels that fold columns and then compute the elements along them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from core_programs import Program, Value
+from test_joint_reductions import product, spread
+from test_reductions import reduce
+
+import hlo
+
+# With the dimensions that are folded: blocks of columns, whole vectors and parts of them, columns
+# too few for vectors, rows in several dimensions, unit dimensions.
+SHAPES = [
+    ((40, 1000), (0,)), ((40, 16), (0,)), ((40, 9), (0,)), ((40, 7), (0,)), ((5, 300, 33), (1,)),
+    ((3, 4, 5, 129), (1, 2)), ((2, 6, 17), (1,)), ((2, 50, 4, 8), (1,)), ((7, 1, 30, 64), (0, 2)),
+    ((600, 256), (0,)), ((2, 1), (0,)), ((0, 32), (0,)), ((1, 64), (0,)),
+]  # fmt: skip
+
+
+def kernels_of(p: Program) -> int:
+    return len(hlo.compile(p.text).cost_analysis().kernels)
+
+
+def unary(p: Program, name: str, x: Value) -> Value:
+    return p.op(name, [x], x.shape)
+
+
+def softmax(p: Program, x: Value, dims: tuple[int, ...], lowest: str = "0xFF800000") -> Value:
+    most = spread(p, reduce(p, x, dims, "maximum", lowest), x.shape, dims)
+    raised = unary(p, "exponential", p.op("subtract", [x, most], x.shape))
+    return p.op("divide", [raised, spread(p, reduce(p, raised, dims), x.shape, dims)], x.shape)
+
+
+@pytest.mark.parametrize(("shape", "dims"), SHAPES)
+@pytest.mark.parametrize(
+    ("kind", "lowest"),
+    [("f32", "0xFF800000"), ("bf16", "0xFF80"), ("f64", "0xFFF0000000000000")],
+)
+def test_softmax(shape: tuple[int, ...], dims: tuple[int, ...], kind: str, lowest: str) -> None:
+    p = Program()
+    p.result(softmax(p, p.sample(shape, kind), dims, lowest))
+    p.check(ulps=32)
+
+
+@pytest.mark.parametrize(("shape", "dims"), SHAPES)
+def test_normalisation(shape: tuple[int, ...], dims: tuple[int, ...]) -> None:
+    """With a scale for each column and a shift for each element of the minor dimension."""
+    p = Program()
+    x = p.sample(shape, "f32")
+    scale = p.sample(reduce(Program(), x, dims).shape, "f32")
+    shift = p.sample(shape[-1:], "f32")
+    count = 1.0 / max(int(np.prod([shape[d] for d in dims])), 1)
+    mean = product(p, reduce(p, x, dims), p.constant(f"{count:.9f}", scale.shape, "f32"))
+    centred = p.op("subtract", [x, spread(p, mean, shape, dims)], shape)
+    variance = p.op(
+        "add",
+        [reduce(p, product(p, centred, centred), dims), p.constant("1.0", scale.shape, "f32")],
+        scale.shape,
+    )
+    factor = product(p, unary(p, "rsqrt", variance), scale)
+    scaled = product(p, centred, spread(p, factor, shape, dims))
+    leading = tuple(range(len(shape) - 1))
+    p.result(p.op("add", [scaled, spread(p, shift, shape, leading)], shape))
+    p.check(ulps=256)
+
+
+@pytest.mark.parametrize(("shape", "dims"), SHAPES)
+def test_gradient_of_a_softmax(shape: tuple[int, ...], dims: tuple[int, ...]) -> None:
+    """Three reductions, of which the last one reads what the result reads too."""
+    p = Program()
+    x, given = p.sample(shape, "f32"), p.sample(shape, "f32")
+    y = softmax(p, x, dims)
+    inner = reduce(p, product(p, y, given), dims)
+    p.result(product(p, y, p.op("subtract", [given, spread(p, inner, shape, dims)], shape)))
+    p.check(ulps=256)
+
+
+def test_special_values_stay_in_their_columns() -> None:
+    p = Program()
+    x = np.zeros((40, 33), np.float32)
+    x[3, 4], x[5, 6], x[7, 8] = np.nan, np.inf, -np.inf
+    x[:, 9] = -np.inf
+    p.result(softmax(p, p.argument(x), (0,)))
+    p.check(ulps=8)
+
+
+@pytest.mark.parametrize("shape", [(512, 768), (16, 100, 64)])
+def test_one_kernel(shape: tuple[int, ...]) -> None:
+    p = Program()
+    p.result(softmax(p, p.sample(shape, "f32"), (len(shape) - 2,)))
+    assert kernels_of(p) == 1
+
+
+def test_long_columns_are_split() -> None:
+    """A column of 16,384 elements does not stay in the cache."""
+    p = Program()
+    p.result(softmax(p, p.sample((16384, 64), "f32"), (0,)))
+    assert kernels_of(p) > 1
+    p.check(ulps=64)
+
+
+def test_the_result_may_take_the_argument() -> None:
+    """Nothing of a column is read after it was written."""
+    p = Program()
+    x = p.sample((3, 50, 200), "f32")
+    p.result(softmax(p, x, (1,)))
+    (wanted,) = [np.asarray(r) for r in hlo.compile(p.text)(*p.arguments)]
+    arguments = [a.copy() for a in p.arguments]
+    (found,) = hlo.compile(p.text, donate=(0,))(*arguments)
+    np.testing.assert_array_equal(np.asarray(found), wanted)
+
+
+def test_an_argument_that_is_read_with_others_is_not_overwritten() -> None:
+    """Every element reads the first of its row, which a result of its column would replace."""
+    p = Program()
+    x = p.sample((64, 128), "f32")
+    first = p.op(
+        "slice", [x], (64, 1), None,
+        "start_indices = array<i64: 0, 0>, limit_indices = array<i64: 64, 1>, "
+        "strides = array<i64: 1, 1>",
+    )  # fmt: skip
+    line = p.op("reshape", [first], (64,))
+    p.result(p.op("add", [softmax(p, x, (0,)), spread(p, line, (64, 128), (1,))], (64, 128)))
+    p.check(ulps=32)
+    (wanted,) = [np.asarray(r) for r in hlo.compile(p.text)(*p.arguments)]
+    (found,) = hlo.compile(p.text, donate=(0,))(*[a.copy() for a in p.arguments])
+    np.testing.assert_array_equal(np.asarray(found), wanted)
