@@ -20,8 +20,6 @@ _WIDEST = 3  # vectors of a tile of a wide result
 _TILE_ROWS, _TILE_ENDS = 12, 15.0  # rows of a tile; cycles to begin and to store one
 _TILES, _PACKED, _VECTORS = 1.05, 1.1, 1.15  # of the cycles of multiply-adds alone
 _PACKED_ROWS, _PACKED_TURNED, _PACKED_LEFT = 1.5, 4.0, 2.0  # cycles for a vector that is packed
-_SET_BYTES = 4096  # lines so far apart share a set of the first-level cache
-_SHARED_SETS = {16: 50.0, 8: 20.0}  # more cycles then, by lanes, to pack what lies along the depth
 _FEW_VECTORS, _MANY_VECTORS = 8, 1.8  # beyond which sums leave registers, and the factor then
 # Of plain loops, multiply-adds of reals a cycle. By bits and parts of an element; along the depth
 # with the depth at which half of the rate is reached, else by where the right operand stays.
@@ -114,8 +112,6 @@ def _by_tiles(product: Product, packed: bool) -> float:
     if not packed:
         return _TILES * multiplied
     each = _PACKED_TURNED if p.right_turned else _PACKED_ROWS
-    if p.right_turned and p.depth * p.bits // 8 % _SET_BYTES == 0:
-        each += _SHARED_SETS.get(p.lanes, 0.0)
     packing = each * p.depth * p.columns / p.lanes
     if p.left_transposed:
         packing += _PACKED_LEFT * p.rows * p.depth / p.lanes

@@ -253,8 +253,40 @@ class PanelPacking:
 
     # -- the right operand -------------------------------------------------------------------------
     def pack_turned_right(self, part: Part) -> None:
-        """Panels of a right operand whose columns are contiguous along the depth."""
-        self._in_vectors(part, lambda step, count: self._pack_squares(part, step, count))
+        """Panels of a right operand whose columns are contiguous along the depth.
+
+        Some columns from one end to the other, then the next: where columns are a multiple of 4 KiB
+        apart, lines of many of them do not stay in a cache together.
+        """
+        b, em, s = self.builder, self.em, self.blocking
+        vectors = -(-s.n // s.lanes)
+        rest = s.n - (vectors - 1) * s.lanes
+        with b.loop(b.index(0), self.panel_count, b.index(1)) as loop:
+            panel = em.variable(loop.iv, s.panels)
+            first = (self.first_panel + panel) * s.vectors
+            across = b.index(s.vectors)
+            if vectors % s.vectors:
+                left = b.op(f"arith.subi {b.index(vectors)}, {em.index(first)} : index")
+                across = b.op(f"arith.minui {left}, {across} : index")
+            with b.loop(b.index(0), across, b.index(1)) as inner:
+                vector = em.variable(inner.iv, s.vectors)
+                at = panel * (s.depth * s.width) + vector * s.lanes
+                self.at_last(
+                    first + vector, vectors, rest != s.lanes,
+                    lambda cut: self._pack_columns(
+                        part, (first + vector) * s.lanes, rest if cut else s.lanes, at
+                    ),
+                )  # fmt: skip
+
+    def _pack_columns(self, part: Part, column: Affine, columns: int, at: Affine) -> None:
+        """A vector of columns, by squares along the depth."""
+        width = self.blocking.width
+        self._in_vectors(
+            part,
+            lambda step, count: self._pack_square(
+                column, columns, part.at + step, count, at + step * width
+            ),
+        )
 
     def pack_right_row(self, panel: Affine, step: Affine, columns: int, part: Part) -> None:
         """A step of a panel of a right operand in rows."""
@@ -267,29 +299,6 @@ class PanelPacking:
 
             column = (self.first_panel + panel) * s.width + v * s.lanes
             self.lanes_from(column, s.n, min(s.lanes, columns - v * s.lanes), store)
-
-    def _pack_squares(self, part: Part, step: Affine, count: int) -> None:
-        """`count` steps of every vector of columns, which are contiguous along the depth."""
-        b, em, s = self.builder, self.em, self.blocking
-        vectors = -(-s.n // s.lanes)
-        with b.loop(b.index(0), self.panel_count, b.index(1)) as loop:
-            panel = em.variable(loop.iv, s.panels)
-            first = (self.first_panel + panel) * s.vectors
-            across = b.index(s.vectors)
-            if vectors % s.vectors:
-                left = b.op(f"arith.subi {b.index(vectors)}, {em.index(first)} : index")
-                across = b.op(f"arith.minui {left}, {across} : index")
-            with b.loop(b.index(0), across, b.index(1)) as inner:
-                vector = em.variable(inner.iv, s.vectors)
-                at = panel * (s.depth * s.width) + step * s.width + vector * s.lanes
-                rest = s.n - (vectors - 1) * s.lanes
-                self.at_last(
-                    first + vector, vectors, rest != s.lanes,
-                    lambda cut: self._pack_square(
-                        (first + vector) * s.lanes, rest if cut else s.lanes,
-                        part.at + step, count, at,
-                    ),
-                )  # fmt: skip
 
     def _pack_square(
         self, column: Affine, columns: int, step: Affine, count: int, at: Affine

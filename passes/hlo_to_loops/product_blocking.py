@@ -30,6 +30,7 @@ LARGE_RIGHT = 1 << 20  # elements of a right operand in rows that is read better
 LARGE_RIGHT_OF_MANY = 1 << 18  # the same where it has long rows, or the left operand many
 LONG_ROWS, MANY_ROWS = 1024, 512
 LARGE_LEFT = 1 << 20  # elements of a left operand that is not read again for every few columns
+FEWEST_ROWS_TURNED = 13  # that tiles take, the right operand being turned: fewer are vectors
 FEWEST_ROWS_OF_WORDS = 2
 FEWEST_COLUMNS = 128  # that it is read for
 DEEP = 512  # steps whose lines of a transposed left operand leave the first-level cache
@@ -171,9 +172,11 @@ def packs(node: Node, computed: bool = False) -> bool:
     if node.results[0].type.is_integer or word_instruction(node, k) is not None:
         # There are no other tiles for them.
         return m >= FEWEST_ROWS_OF_WORDS and n >= lanes_of(node) and m * n * k >= SMALLEST_PRODUCT
-    if min(m, n, k) < lanes_of(node) or math.prod((m, n, k)) < SMALLEST_PRODUCT:
+    turned = right.summed.stride == 1 and right.free.stride != 1
+    fewest = FEWEST_ROWS_TURNED if turned else lanes_of(node)
+    if m < fewest or min(n, k) < lanes_of(node) or math.prod((m, n, k)) < SMALLEST_PRODUCT:
         return False
-    if computed or (right.summed.stride == 1 and right.free.stride != 1):
+    if computed or turned:
         return True
     far = left.summed.stride * node.operands[0].type.memory_bytes >= FAR_BYTES
     if far or (is_transposed_left(left) and k >= DEEP):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,16 +17,15 @@ from hlo.passes.hlo_to_loops.contraction_tiling import (
     walks_features,
     word_of,
 )
-from hlo.passes.hlo_to_loops.graph import Node, decode_attribute, node_of
+from hlo.passes.hlo_to_loops.graph import Node, node_of
 from hlo.passes.hlo_to_loops.kernel_panels import PANELS
 from hlo.passes.hlo_to_loops.product_factors import WORD_BYTES
-from hlo.passes.layouts.physical_ops import LARGEST_CONSTANT
+from hlo.passes.kernel_forms.constants import MOVES, constant_behind, elements_of
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.tensor_types import element_of, shape_of
 from hlo.passes.rewrite.walk import operations_named
 from hlo.passes.simplify.dead_code import erase_dead_ops
 
-MOVES = ("hlo.transpose", "hlo.reverse", "hlo.reshape")
 MOST_EMPTY = 8  # one in so many columns of constants
 MOST_PACKED_AGAIN = 1 << 16  # elements that work units pack beyond the first time: some 15 us
 
@@ -154,7 +152,7 @@ def _constant_panels(
     """A kernel that is a constant, packed; None if it is none, or stays as it is."""
     if kernel in constants:
         return constants[kernel] if shape_of(constants[kernel]) == form.shape else None
-    source = _constant_behind(kernel)
+    source = constant_behind(kernel)
     if source is None or form.is_mostly_empty or not _is_for_kernel(source, kernel, packable):
         return None
     if kernel.owner == source and form.panels == form.span == 1:
@@ -171,19 +169,6 @@ def _is_packed_often(kernel: ir.Value, node: Node, tiling: Tiling) -> bool:
     return again > MOST_PACKED_AGAIN and len(list(kernel.uses)) == 1
 
 
-def _constant_behind(kernel: ir.Value) -> ir.Operation | None:
-    """The constant that a kernel is, or has the elements of in another order."""
-    made = kernel.owner
-    while not isinstance(made, ir.Block) and made.name in MOVES:
-        made = made.operands[0].owner
-    if isinstance(made, ir.Block) or made.name != "hlo.constant":
-        return None
-    value = made.attributes["value"]
-    if ir.constants.splat_value(value) is not None:
-        return None
-    return made.operation if ir.constants.to_numpy(value).nbytes <= LARGEST_CONSTANT else None
-
-
 def _is_for_kernel(source: ir.Operation, kernel: ir.Value, packable: Set[ir.Operation]) -> bool:
     """Whether a constant is read by convolutions that pack it alone, all in the same order."""
     pending = [source.results[0]]
@@ -198,23 +183,10 @@ def _is_for_kernel(source: ir.Operation, kernel: ir.Value, packable: Set[ir.Oper
 
 
 def _constant(source: ir.Operation, kernel: ir.Value, form: _Form) -> ir.Value:
-    array = _elements(kernel)
+    array = elements_of(kernel)
     array = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, form.missing)])
     array = array.reshape(form.split).transpose(form.order)
     return Builder.before(source).constant_array(array, element_of(kernel))
-
-
-def _elements(value: ir.Value) -> np.ndarray[Any, Any]:
-    """The elements of a constant moved around."""
-    made = value.owner
-    if made.name == "hlo.constant":
-        return ir.constants.to_numpy(made.attributes["value"])
-    array = _elements(made.operands[0])
-    if made.name == "hlo.reverse":
-        return np.flip(array, decode_attribute(made.attributes["dimensions"]))
-    if made.name == "hlo.transpose":
-        return array.transpose(decode_attribute(made.attributes["permutation"]))
-    return array.reshape(shape_of(value))
 
 
 def _stored(b: Builder, kernel: ir.Value, form: _Form) -> ir.Value:

@@ -11,11 +11,14 @@ from hlo import ir
 from hlo.ir.attributes import DotDimensionNumbers
 from hlo.passes.base import Pass
 from hlo.passes.hlo_to_loops.contraction_tiling import depth_of, minor_is_free
-from hlo.passes.hlo_to_loops.graph import node_of
+from hlo.passes.hlo_to_loops.graph import Node, node_of
 from hlo.passes.hlo_to_loops.matrix_multiply import matrix_operands
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import MOST_VECTORS_BY_ROWS, matrix_vector_of
-from hlo.passes.hlo_to_loops.product_factors import FLUSHES
+from hlo.passes.hlo_to_loops.product_factors import FLUSHES, word_instruction
 from hlo.passes.kernel_forms.building import create, reshaped, transposed
+from hlo.passes.kernel_forms.constants import constant_behind, elements_of
+from hlo.passes.rewrite.builder import Builder
+from hlo.passes.rewrite.tensor_types import element_of
 
 SMALLEST_TRANSPOSED = 8192  # multiply-adds below which loops are as fast as a transpose
 
@@ -27,7 +30,8 @@ class PrepareDots(Pass):
     A matrix product then has one row dimension, one column dimension and one contracted dimension:
     what register tiles and the vendor library work on. The reshapes around it move nothing. A large
     dot whose right operand has its columns apart in memory, where the library cannot help, gets a
-    transposed copy of that operand. A dot of a large matrix with a few rows of a right operand is
+    transposed copy of that operand; a constant one is stored in that order, where kernels would
+    turn it around each time they run. A dot of a large matrix with a few rows of a right operand is
     that of the operands exchanged, which kernels read at memory's speed, and its small result is
     transposed.
 
@@ -45,9 +49,11 @@ class PrepareDots(Pass):
     Attributes:
         fast: mark products of bf16 with `hlo.flushes_subnormals`: kernels may use instructions
             that take subnormal factors and sums for zero.
+        constants: store constant right operands with their columns minor.
     """
 
     fast: bool = False
+    constants: bool = True
 
     def run(self, module: ir.Module) -> bool:
         found: list[ir.Operation] = []
@@ -60,8 +66,9 @@ class PrepareDots(Pass):
         module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
         changed = False
         for op in found:
+            turned = self.constants and _turn_constant(op)
             ready = _with_columns_minor(op)
-            changed |= ready is not op
+            changed |= turned or ready is not op
             changed |= self.fast and _mark(ready)
             merged = _merge(ready)
             changed |= merged is not ready
@@ -141,6 +148,38 @@ def _with_columns_minor(op: ir.Operation) -> ir.Operation:
     op.results[0].replace_all_uses_with(new.results[0])
     op.erase()
     return new
+
+
+def _turn_constant(op: ir.Operation) -> bool:
+    """Stores a constant right operand, a matrix that this op alone reads, with its columns minor.
+
+    A matrix that meets few vectors is read faster in rows, and words are neighbours along the
+    depth: those stay.
+    """
+    node, right = node_of(op), op.operands[1]
+    numbers = _numbers(op)
+    if node.operands[1].rank != 2 or list(numbers.rhs_contracting_dimensions) != [1]:
+        return False
+    if not node.results[0].type.is_float or word_instruction(node, depth_of(node)) is not None:
+        return False
+    if _few_vectors(node) or min(node.operands[1].shape) < 2:
+        return False
+    source = constant_behind(right)
+    if source is None or right.owner != source or len(list(right.uses)) != 1:
+        return False
+    b = Builder.before(op)
+    op.operands[1] = b.constant_array(elements_of(right).transpose(), element_of(right))
+    op.attributes["dot_dimension_numbers"] = DotDimensionNumbers.get(
+        [], [], list(numbers.lhs_contracting_dimensions), [0], context=op.context
+    )
+    source.erase()
+    return True
+
+
+def _few_vectors(node: Node) -> bool:
+    """Whether the left operand of a dot without batches has few rows."""
+    rows = node.operands[0].size // max(depth_of(node), 1)
+    return rows <= MOST_VECTORS_BY_ROWS
 
 
 def _exchange(op: ir.Operation) -> bool:

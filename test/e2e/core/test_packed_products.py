@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from core_programs import Program
+from core_programs import Program, Value, sample
 from test_contractions import dot
 from test_matrix_vectors import bias_and_residual
 
@@ -15,8 +15,12 @@ LEFT = ([0], [0])  # [k, m] x [k, n]
 
 # Tiles of 14, 8 and 6 rows and of 16 to 64 columns, whole and cut off; squares of 16 cut off.
 @pytest.mark.parametrize(
-    ("m", "n", "k"), [(16, 16, 128), (40, 48, 33), (100, 70, 90), (31, 129, 64), (65, 33, 130)]
-)
+    ("m", "n", "k"),
+    [
+        (16, 16, 128), (40, 48, 33), (100, 70, 90), (31, 129, 64), (65, 33, 130),
+        (13, 40, 200), (15, 150, 70),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("kind", ["f32", "f64", "bf16", "f16"])
 def test_turned_operands(m: int, n: int, k: int, kind: str) -> None:
     p = Program()
@@ -44,6 +48,20 @@ def test_left_operand_far_apart(m: int, n: int, k: int) -> None:
     p = Program()
     product = dot(p, p.sample((k, m), "f32"), p.sample((k, n), "f32"), LEFT)
     p.result(product, bias_and_residual(p, product, "f32"))
+    p.check(ulps=64)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64", "bf16", "i8"])
+@pytest.mark.parametrize("rows", [1, 8, 13, 40])
+def test_constant_right_operands(rows: int, kind: str) -> None:
+    """One is stored with its columns minor, one that is a result too as it is."""
+    p, results = Program(), list[Value]()
+    for number in range(2):
+        array = sample((100, 72), kind, number)
+        text = f'"0x{array.tobytes().hex().upper()}"'
+        w = p.constant(text, array.shape, kind)
+        results.append(dot(p, p.sample((rows, 72), kind), w, TURNED))
+    p.result(*results, w)
     p.check(ulps=64)
 
 
