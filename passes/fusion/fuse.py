@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
+from hlo.passes.fusion.attention import KIND as ATTENTION
 from hlo.passes.fusion.composites import is_splat
 from hlo.passes.fusion.group import Group
 from hlo.passes.fusion.groups import MAX_OPS, BlockFusion, Edge
@@ -31,7 +32,8 @@ _QUIET = frozenset(
 
 @dataclass(frozen=True)
 class Fuse(Pass):
-    """Groups ops into `hlo.fusion` ops of kind `loop`, `reduce`, `row` or `attention`.
+    """Groups ops into `hlo.fusion` ops of kind `loop`, `reduce`, `row`, `attention` or
+    `two_products`.
 
     Each becomes one kernel.
 
@@ -136,7 +138,7 @@ def _rewrite(group: Group, fusion: BlockFusion) -> None:
     inputs: dict[ir.Value, None] = {}
     constants: dict[ir.Value, None] = {}
     for node in nodes:
-        in_memory = node.name in READS_MEMORY or group.kind is not None
+        in_memory = node.name in READS_MEMORY or group.kind == ATTENTION
         for reader, _, value in reads_from_outside(node.source):
             if value in held:
                 continue

@@ -39,6 +39,8 @@ from hlo.passes.fusion.prologues import (
     moves_in_prologue,
     operands_made,
 )
+from hlo.passes.fusion.two_products import KIND as TWO_PRODUCTS
+from hlo.passes.fusion.two_products import Pair, find_two_products
 from hlo.passes.hlo_to_loops.affine import merge_cuts
 from hlo.passes.hlo_to_loops.column_space import column_space, folds_spread_again
 from hlo.passes.hlo_to_loops.contraction_tiling import takes_elementwise
@@ -53,6 +55,10 @@ MAX_OPS = 200  # beyond this a kernel compiles slowly and spills registers
 # chain of such ops would be computed exponentially often. Moving elements again costs little.
 MAX_PLACES = 4
 MAX_PLACES_OF_MOVEMENT = 32
+_TOGETHER = {
+    ATTENTION: "both are in one attention: the scores stay in scratch",
+    TWO_PRODUCTS: "a matrix and its transpose are multiplied in one pass over it",
+}
 AT_ROOT = frozenset((ROOT,))
 MAX_COPIES = 8  # ops of a kernel that others compute too: more would cost more than what they read
 
@@ -115,8 +121,13 @@ class BlockFusion:
         attentions = find_attentions(self.nodes, self.readers, self.leaves, gpu=self.gpu)
         self.refusals = {r.scores: r.reason for r in attentions.refusals}
         for attention in attentions.found:
-            found.append(self._claim(attention))
+            found.append(self._claim(attention, ATTENTION))
             claimed.update(attention.core)
+        if not self.gpu:
+            for pair in find_two_products(self.nodes, self.readers, self.leaves):
+                if claimed.isdisjoint(pair.core):
+                    found.append(self._claim(pair, TWO_PRODUCTS))
+                    claimed.update(pair.core)
         for node in reversed(self.nodes):
             if node in claimed or (not is_fusible(node) and node.name != "constant"):
                 continue
@@ -134,18 +145,18 @@ class BlockFusion:
         """Notes that the kernels of two ops became one."""
         self.edges.append(Edge(first, second, FusionDecision.yes(reason), siblings=True))
 
-    def _claim(self, attention: Attention) -> Group:
-        """An attention as a group, closed to other ops."""
+    def _claim(self, pattern: Attention | Pair, kind: str) -> Group:
+        """The ops of a pattern as a group, closed to other ops."""
         group = Group(
-            attention.root,
-            {*attention.core, *attention.side},
-            list(attention.more_roots),
-            kind=ATTENTION,
+            pattern.root,
+            {*pattern.core, *pattern.side},
+            list(pattern.more_roots),
+            kind=kind,
         )
         for node in group.nodes:
             self.groups.setdefault(node, []).append(group)
-        yes = FusionDecision.yes("both are in one attention: the scores stay in scratch")
-        for node in attention.core:
+        yes = FusionDecision.yes(_TOGETHER[kind])
+        for node in pattern.core:
             for reader in self._readers_in(node, group):
                 self._decide(node, reader, yes)
         return group
@@ -307,7 +318,7 @@ class BlockFusion:
         if outside:
             return "its result leaves the block"
         if unfused and self.groups.get(unfused[0]):
-            return "an attention reads its operands many times: they must be in memory"
+            return "a kernel of products reads its operands many times: they must be in memory"
         if unfused:
             return f"its reader {unfused[0].name} is not a generated loop"
         return "it has readers in several kernels"

@@ -21,6 +21,7 @@ from hlo.passes.hlo_to_loops.matrix_vector_kernel import emit_matrix_vector
 from hlo.passes.hlo_to_loops.packed_matrix_kernel import emit_packed_product
 from hlo.passes.hlo_to_loops.sort_kernel import sort_in
 from hlo.passes.hlo_to_loops.tiled_kernel import emit_tiled
+from hlo.passes.hlo_to_loops.two_products import emit_two_products
 from hlo.passes.hlo_to_loops.update_kernels import (
     emit_dynamic_update_slice,
     emit_scatter,
@@ -60,7 +61,13 @@ def _special(region: Region, root: Node) -> Kernel | None:
         return emit_composite(region, emit_kernel)
     if _calls_library(region, root):
         return emit_matrix_multiply(region, root)
-    for emit in (emit_attention, emit_matrix_vector, emit_packed_product, emit_contraction):
+    for emit in (
+        emit_two_products,
+        emit_attention,
+        emit_matrix_vector,
+        emit_packed_product,
+        emit_contraction,
+    ):
         if (kernel := emit(region)) is not None:
             return kernel
     called = sort_in(region) or root

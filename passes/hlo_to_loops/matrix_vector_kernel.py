@@ -15,7 +15,7 @@ matrix are walked in STREAMS of them:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hlo.passes.hlo_to_loops import elementwise
@@ -121,7 +121,7 @@ def emit_matrix_vector(region: Region) -> Kernel | None:
         return None
     if plan.by_rows:
         try:
-            return _Rows(region, node, plan).emit()
+            return Rows(region, node, plan).emit()
         except NotVectorizableError:
             return None
     alone = region.results[0] is node.results[0] and node.results[0].type == product_type(
@@ -130,7 +130,7 @@ def emit_matrix_vector(region: Region) -> Kernel | None:
     return _Columns(region, node, plan).emit() if alone else None
 
 
-class _Walk:
+class Walk:
     """What both orders share: offsets of the operands and of the result."""
 
     def __init__(self, region: Region, node: Node, plan: MatrixVector) -> None:
@@ -141,7 +141,7 @@ class _Walk:
         self.builder = Builder()
         self.em = Emitter(self.builder, self.inputs)
 
-    def _kernel(self, units: int, in_place: Sequence[int] = ()) -> Kernel:
+    def kernel(self, units: int, in_place: Sequence[int] = ()) -> Kernel:
         return Kernel(
             function_text(self.builder, list(self.inputs.values()), self.outputs),
             units,
@@ -173,30 +173,45 @@ class _Walk:
         plan = self.plan
         return item * (plan.outputs * plan.count) + vector * plan.outputs + output
 
-    def _element(self, tensor: Tensor, offset: Affine) -> Value:
+    def element(self, tensor: Tensor, offset: Affine) -> Value:
         value = self.em.element(tensor, Position.of_offset(offset))
         return elementwise.convert(self.builder, value, self.kind)
 
-    def _fma(self, left: Value, right: Value, total: Value) -> Value:
+    def fma(self, left: Value, right: Value, total: Value) -> Value:
         b = self.builder
         name = b.op(
             f"math.fma {left.name}, {right.name}, {total.name} : {b.type_of(self.kind.register)}"
         )
         return Value(self.kind, (name,), b.lanes)
 
-    def _zero(self) -> Value:
+    def zero(self) -> Value:
         with self.builder.width(self.lanes):
             return elementwise.constant(self.builder, self.kind, 0)
 
-    def _masked_rest(self, start: int, end: int) -> tuple[str, str]:
+    def masked_rest(self, start: int, end: int) -> tuple[str, str]:
         """(name of the index of a last partial vector, its mask)."""
         b = self.builder
         name = b.load(f"arith.addi {b.index(start)}, {b.index(0)} : index")
         self.em.variable(name, end)
         return name, b.first_lanes(end - start, self.lanes)
 
+    def along(self, width: int, body: Callable[[Affine], None]) -> None:
+        """`body` at every vector of `width` columns."""
+        b, em = self.builder, self.em
+        whole = width // self.lanes * self.lanes
+        if whole:
+            with b.loop(b.index(0), b.index(whole), b.index(self.lanes)) as loop:
+                column = em.variable(loop.iv, width)
+                with em.vector(loop.iv, self.lanes):
+                    body(column)
+        if whole < width:
+            name, mask = self.masked_rest(whole, width)
+            with em.vector(name, self.lanes, mask):
+                em.hoist_from_here()
+                body(Affine.variable(name))
 
-class _Rows(_Walk):
+
+class Rows(Walk):
     """The matrix contiguous along the contracted dimension."""
 
     def emit(self) -> Kernel:
@@ -212,53 +227,62 @@ class _Rows(_Walk):
             unit = em.variable(loop.iv, units) if units > 1 else ZERO
             item, at = em.divmod(unit, blocks)
             if rest == self.block or blocks == 1:
-                self._rows(item, at, rest)
+                self.rows(item, at * self.block, rest)
             else:
                 index = em.index(at)
                 whole = b.op(f"arith.cmpi ne, {index}, {b.index(blocks - 1)} : index")
                 with b.when(whole):
-                    self._rows(item, at, self.block)
+                    self.rows(item, at * self.block, self.block)
                 last = b.op(f"arith.cmpi eq, {index}, {b.index(blocks - 1)} : index")
                 with b.when(last):
-                    self._rows(item, at, rest)
+                    self.rows(item, at * self.block, rest)
         inside = [
             i
             for i, buffer in enumerate(self.inputs.values())
             if em.loaded.get(buffer, set()) <= self.written
         ]
-        return self._kernel(units, inside)
+        return self.kernel(units, inside)
 
-    def _rows(self, item: Affine, block: Affine, rows: int) -> None:
-        """`rows` results for each vector: sums first, then what follows them."""
+    def rows(self, item: Affine, start: Affine, rows: int) -> None:
+        """`rows` results for each vector from `start` on: sums first, then what follows them."""
         b, em = self.builder, self.em
         streams = max(1, min(STREAMS, REGISTERS // self.plan.count))
         run = rows // streams
         if run:
             with b.loop(b.index(0), b.index(run), b.index(1)) as loop:
                 row = em.variable(loop.iv, run)
-                self._sums(item, block, [row + s * run for s in range(streams)])
+                self._sums(item, start, [row + s * run for s in range(streams)])
         if rows % streams:
-            self._sums(item, block, [ZERO + r for r in range(run * streams, rows)])
-        self._finish(item, block, rows)
+            self._sums(item, start, [ZERO + r for r in range(run * streams, rows)])
+        self.finish(item, start, rows)
 
-    def _sums(self, item: Affine, block: Affine, rows: Sequence[Affine]) -> None:
+    def _sums(self, item: Affine, start: Affine, rows: Sequence[Affine]) -> None:
         """Stores the dot products of some rows with every vector."""
+        em, count = self.em, self.plan.count
+        totals = self.lane_totals(item, start, rows)
+        for r, row in enumerate(rows):
+            for v in range(count):
+                total = across_lanes(em, [totals[r * count + v]], self.lanes, self.add)[0]
+                em.store(total, self.sums, row + v * self.block)
+
+    def lane_totals(self, item: Affine, start: Affine, rows: Sequence[Affine]) -> list[Value]:
+        """The dot products of some rows with every vector, in lanes still to be added up."""
         plan, em, b = self.plan, self.em, self.builder
         items = self._items(item)
-        totals = [self._zero()] * (len(rows) * plan.count)
+        totals = [self.zero()] * (len(rows) * plan.count)
         whole = plan.depth // self.lanes * self.lanes
 
         def step(depth: Affine, old: Sequence[Value]) -> list[Value]:
             vectors = [
-                self._element(plan.vectors, self._vector_at(items, v, depth))
+                self.element(plan.vectors, self._vector_at(items, v, depth))
                 for v in range(plan.count)
             ]
             new: list[Value] = []
             for r, row in enumerate(rows):
-                output = block * self.block + row
-                factor = self._element(plan.matrix, self._matrix_at(items, output, depth))
+                output = start + row
+                factor = self.element(plan.matrix, self._matrix_at(items, output, depth))
                 for v, vector in enumerate(vectors):
-                    new.append(self._fma(vector, factor, old[r * plan.count + v]))
+                    new.append(self.fma(vector, factor, old[r * plan.count + v]))
             return new
 
         if whole:
@@ -272,21 +296,30 @@ class _Rows(_Walk):
                     loop.yielded = [t.name for t in step(depth, held)]
             totals = rebuild([self.kind] * len(totals), loop.results, self.lanes)
         if whole < plan.depth:
-            name, mask = self._masked_rest(whole, plan.depth)
+            name, mask = self.masked_rest(whole, plan.depth)
             with em.vector(name, self.lanes, mask):
                 em.hoist_from_here()
                 totals = step(Affine.variable(name), totals)
-        for r, row in enumerate(rows):
-            for v in range(plan.count):
-                total = across_lanes(em, [totals[r * plan.count + v]], self.lanes, self._add)[0]
-                em.store(total, self.sums, row + v * self.block)
+        return totals
 
-    def _add(self, left: Sequence[Value], right: Sequence[Value]) -> list[Value]:
+    def add(self, left: Sequence[Value], right: Sequence[Value]) -> list[Value]:
         return [elementwise.EMITTERS["add"](self.builder, [left[0], right[0]], self.kind, {})]
 
-    def _finish(self, item: Affine, block: Affine, rows: int) -> None:
+    def finish(self, item: Affine, start: Affine, rows: int) -> None:
         """Rounds sums, applies what follows the dot, stores."""
-        b, em, tensor = self.builder, self.em, self.node.results[0]
+        for at in self.vectors_of(rows):
+            for v in range(self.plan.count):
+                offset = self._result_at(item, v, start + at)
+                self.written.add(offset)
+                self.pin_sum(at, v, offset)
+                position = Position.of_offset(offset)
+                values = [self.em.element(root, position) for root in self.region.results]
+                for value, buffer in zip(values, self.outputs, strict=True):
+                    self.em.store(value, buffer, offset)
+
+    def vectors_of(self, rows: int) -> Iterator[Affine]:
+        """The places of a block's sums, a vector at a time, each in a region of its lanes."""
+        b, em = self.builder, self.em
         for start in range(0, rows, self.lanes):
             with b.width(0):
                 name = b.load(f"arith.addi {b.index(start)}, {b.index(0)} : index")
@@ -295,20 +328,19 @@ class _Rows(_Walk):
             mask = None
             if count < self.lanes:
                 mask = b.first_lanes(count, self.lanes)
-            for v in range(self.plan.count):
-                with em.vector(name, self.lanes, mask):
-                    em.hoist_from_here()
-                    offset = self._result_at(item, v, block * self.block + at)
-                    position = Position.of_offset(offset)
-                    self.written.add(offset)
-                    total = em.load(self.sums, at + v * self.block)
-                    em.pin(tensor, position, elementwise.convert(b, total, tensor.type))
-                    values = [em.element(root, position) for root in self.region.results]
-                    for value, buffer in zip(values, self.outputs, strict=True):
-                        em.store(value, buffer, offset)
+            with em.vector(name, self.lanes, mask):
+                em.hoist_from_here()
+                yield at
+
+    def pin_sum(self, at: Affine, vector: int, offset: Affine) -> None:
+        """Makes the sums at a place known as the dot's result at an offset."""
+        tensor = self.node.results[0]
+        total = self.em.load(self.sums, at + vector * self.block)
+        value = elementwise.convert(self.builder, total, tensor.type)
+        self.em.pin(tensor, Position.of_offset(offset), value)
 
 
-class _Columns(_Walk):
+class _Columns(Walk):
     """The matrix contiguous along the result, which holds the sums while they grow."""
 
     def emit(self) -> Kernel:
@@ -332,11 +364,11 @@ class _Columns(_Walk):
                 last = b.op(f"arith.cmpi eq, {index}, {b.index(blocks - 1)} : index")
                 with b.when(last):
                     self._columns(item, start, rest)
-        return self._kernel(units)
+        return self.kernel(units)
 
     def _columns(self, item: Affine, start: Affine, width: int) -> None:
         b, em, plan = self.builder, self.em, self.plan
-        self._along(width, lambda column: self._clear(item, start + column))
+        self.along(width, lambda column: self._clear(item, start + column))
         run = plan.depth // STREAMS
         if run:
             with b.loop(b.index(0), b.index(run), b.index(1)) as loop:
@@ -346,24 +378,9 @@ class _Columns(_Walk):
             rest = [ZERO + d for d in range(run * STREAMS, plan.depth)]
             self._add_rows(item, start, width, rest)
 
-    def _along(self, width: int, body: Callable[[Affine], None]) -> None:
-        """`body` at every vector of `width` columns."""
-        b, em = self.builder, self.em
-        whole = width // self.lanes * self.lanes
-        if whole:
-            with b.loop(b.index(0), b.index(whole), b.index(self.lanes)) as loop:
-                column = em.variable(loop.iv, width)
-                with em.vector(loop.iv, self.lanes):
-                    body(column)
-        if whole < width:
-            name, mask = self._masked_rest(whole, width)
-            with em.vector(name, self.lanes, mask):
-                em.hoist_from_here()
-                body(Affine.variable(name))
-
     def _clear(self, item: Affine, column: Affine) -> None:
         for v in range(self.plan.count):
-            self.em.store(self._zero(), self.outputs[0], self._result_at(item, v, column))
+            self.em.store(self.zero(), self.outputs[0], self._result_at(item, v, column))
 
     def _add_rows(self, item: Affine, start: Affine, width: int, depths: Sequence[Affine]) -> None:
         """Adds some rows of the matrix, scaled, to every sum."""
@@ -373,15 +390,14 @@ class _Columns(_Walk):
         def body(column: Affine) -> None:
             output = start + column
             rows = [
-                self._element(plan.matrix, self._matrix_at(items, output, depth))
-                for depth in depths
+                self.element(plan.matrix, self._matrix_at(items, output, depth)) for depth in depths
             ]
             for v in range(plan.count):
                 at = self._result_at(item, v, output)
                 total = em.load(self.outputs[0], at)
                 for row, depth in zip(rows, depths, strict=True):
-                    scale = self._element(plan.vectors, self._vector_at(items, v, depth))
-                    total = self._fma(scale, row, total)
+                    scale = self.element(plan.vectors, self._vector_at(items, v, depth))
+                    total = self.fma(scale, row, total)
                 em.store(total, self.outputs[0], at)
 
-        self._along(width, body)
+        self.along(width, body)
