@@ -247,7 +247,7 @@ class _Nest:
             self._rows(em, base + whole, body)
             return
         name = b.load(f"arith.addi {b.index(whole)}, {b.index(0)} : index")
-        mask = b.op(f"vector.constant_mask [{extent - whole}] : vector<{lanes}xi1>")
+        mask = b.first_lanes(extent - whole, lanes)
         place = base + em.variable(name, extent)
         with em.vector(name, lanes, mask):
             em.hoist_from_here()
