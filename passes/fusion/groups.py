@@ -18,6 +18,7 @@ from hlo.passes.fusion.attention import Attention
 from hlo.passes.fusion.attentions import find_attentions
 from hlo.passes.fusion.decision import FusionDecision
 from hlo.passes.fusion.group import Group
+from hlo.passes.fusion.look_ups import judge_looked_up
 from hlo.passes.fusion.op_traits import (
     CONTRACTIONS,
     ELEMENTWISE,
@@ -385,6 +386,9 @@ class BlockFusion:
             return FusionDecision.no(
                 "its elements lie apart and are read repeatedly: they are put side by side once"
             )
+        stored = None if self.gpu else judge_looked_up(node, readers, self.prologues)
+        if stored is not None:
+            return stored
         if (problem := self._update_conflict(node, group)) is not None:
             return FusionDecision.no(problem)
         if node.name in FOLDS:

@@ -107,7 +107,7 @@ class Prologues:
             return FusionDecision.yes(f"the {contraction.name} computes its input as it packs it")
         if node.name not in ELEMENTWISE:
             return FusionDecision.no(f"{node.name} is not computed while an operand is packed")
-        chain, taken = self._chain(node, group.prologue.keys())
+        chain, taken = self.chain(node, group.prologue.keys())
         size = bytes_of(node.results[0])
         large = [t for t in taken if 8 * bytes_behind(t) > size]
         if not all(map(self.is_in_memory, large)):
@@ -122,7 +122,7 @@ class Prologues:
         choice = packed_or_stored(contraction, chain, read, times, anyway)
         return FusionDecision(choice.packs, choice.reason)
 
-    def _chain(self, node: Node, made: Set[Node]) -> tuple[list[Node], list[Tensor]]:
+    def chain(self, node: Node, made: Set[Node]) -> tuple[list[Node], list[Tensor]]:
         """The elementwise ops that make an op's result for it alone, and what they read.
 
         Args:

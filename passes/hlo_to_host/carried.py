@@ -22,11 +22,8 @@ def carried_through(node: Node) -> list[tuple[Tensor, Tensor]]:
         return []
     region = node.regions[0]
     root = region.results[0].producer
-    if (
-        root is None
-        or root.name != "dynamic_update_slice"
-        or root.operands[0] not in region.arguments
-    ):
+    updates = root is not None and root.name in ("dynamic_update_slice", "scatter")
+    if root is None or not updates or root.operands[0] not in region.arguments:
         return []
     return [(node.operands[region.arguments.index(root.operands[0])], node.results[0])]
 

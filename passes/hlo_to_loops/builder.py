@@ -85,8 +85,8 @@ class Builder:
         # Values of the integer and the float constants, by name.
         self._integers: dict[str, int] = {}
         self._floats: dict[str, float] = {}
-        # Masks of the first lane alone.
-        self.single_lane_masks: set[str] = set()
+        # How many lanes, the first ones, each mask of `first_lanes` lets through.
+        self.lanes_of_mask: dict[str, int] = {}
         # Texts of the functions that the body calls, by name.
         self._functions: dict[str, str] = {}
 
@@ -217,8 +217,7 @@ class Builder:
         """A mask of the first `count` of `lanes` lanes."""
         bits = ", ".join(["true"] * count + ["false"] * (lanes - count))
         name, _ = self._entry_constant(f"dense<[{bits}]> : vector<{lanes}xi1>")
-        if count == 1:
-            self.single_lane_masks.add(name)
+        self.lanes_of_mask[name] = count
         return name
 
     def lanes_below(self, count: str, lanes: int) -> str:

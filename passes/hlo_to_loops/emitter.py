@@ -20,6 +20,7 @@ from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, splat_of
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
+from hlo.passes.hlo_to_loops.partial_stores import store_first_lanes
 from hlo.passes.hlo_to_loops.strided_loads import Lanes, load_strided
 
 if TYPE_CHECKING:
@@ -85,11 +86,13 @@ class Emitter:
         row_lanes: vector width for reductions met in scalar code; 0 keeps them scalar.
         share_fold: computes a `Fold` in another way than loops; gives None where it cannot.
         sources: tensors whose elements the kernel has somewhere already; see `provide`.
+        stores_in_pieces: whether the first lanes of a vector are stored without a mask.
         branch_free: whether what a window meets outside its tensor is loaded from inside it and not
             used, so that no load waits for a branch.
     """
 
     branch_free = False
+    stores_in_pieces = False
 
     def __init__(self, builder: Builder, buffers: Mapping[Tensor, Buffer]) -> None:
         self.b = builder
@@ -514,19 +517,20 @@ class Emitter:
             raise NotVectorizableError("a store is not contiguous in the lanes")
         raw, mask, bits = raws[0], self.mask, b.type_of("i1")
         vector = b.type_of(buffer.type.memory)
-        if mask in b.single_lane_masks:
-            # LLVM 22 makes two lanes of a masked store of one 16-bit lane.
-            for i, raw in enumerate(raws):
-                first = b.op(f"vector.extract {raw}[0] : {buffer.type.memory} from {vector}")
-                place = f"{buffer.name}[{self.index(offset * parts + i)}]"
-                b.effect(f"memref.store {first}, {place} : {buffer.memref}")
-            return
+        count = 0 if mask is None else b.lanes_of_mask.get(mask, 0)
         if parts == 2:
             half, vector = vector, f"vector<{2 * b.lanes}x{buffer.type.memory}>"
             raw = b.op(f"vector.interleave {raws[0]}, {raws[1]} : {half} -> {vector}")
             if mask is not None:
                 bits = f"vector<{2 * b.lanes}xi1>"
                 mask = b.op(f"vector.interleave {mask}, {mask} : {b.type_of('i1')} -> {bits}")
+        if count == 1 or (count and self.stores_in_pieces):
+            # LLVM 22 makes two lanes of a masked store of one 16-bit lane.
+            first = offset * parts
+            store_first_lanes(
+                b, raw, parts * b.lanes, parts * count, buffer, lambda at: self.index(first + at)
+            )
+            return
         base = self.index(offset * parts)
         if mask is None:
             how = self._streaming(buffer, offset)

@@ -19,6 +19,7 @@ from hlo.passes.hlo_to_loops.folds import UNROLL_WHOLE
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.joint_folds import Folds
 from hlo.passes.hlo_to_loops.kept_rows import computed_ahead, worth_keeping
+from hlo.passes.hlo_to_loops.partial_stores import SHORT_ROW
 from hlo.passes.hlo_to_loops.rows_ahead import rows_ahead
 from hlo.passes.hlo_to_loops.streaming import emit_streaming
 from hlo.passes.hlo_to_loops.survey import segments
@@ -404,6 +405,7 @@ class Nest:
     def emit(self, em: Emitter, lanes: int, body: Callable[[Affine], None]) -> None:
         b = em.b
         strides = suffix_products(self.extents)
+        em.stores_in_pieces = len(self.extents) > 1 and self.extents[-1] <= SHORT_ROW
         if self.units == 1:
             with the_only_unit(b):
                 self._middle(em, lanes, body, ZERO, self.parallel, ZERO)

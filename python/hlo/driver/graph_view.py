@@ -33,6 +33,7 @@ _COLOURS = {
     "reduce": "#ffe0b8",
     "row": "#ffd0c4",
     "op": "#d6efcf",
+    "update": "#e6ecb8",
     "steps": "#f7e6a8",
     "horizontal": "#c9ece6",
     "control": "#e3d5f5",

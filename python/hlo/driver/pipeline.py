@@ -10,6 +10,7 @@ from hlo.passes import legalize, simplify
 from hlo.passes.fusion.fuse import Fuse
 from hlo.passes.fusion.fuse_horizontally import FuseHorizontally
 from hlo.passes.fusion.fuse_sorts import FuseSorts
+from hlo.passes.fusion.fuse_updates import FuseUpdates
 from hlo.passes.fusion.inline_scalars import InlineScalars
 from hlo.passes.fusion.join_reduction_steps import JoinReductionSteps
 from hlo.passes.fusion.join_small_steps import JoinSmallSteps
@@ -83,6 +84,7 @@ def fusion_passes(
         *((MarkViews(),) if composites else ()),  # what kernels read in memory stays there
         SinkBroadcasts(),  # into loops, whose kernels then read what is smaller
         Fuse(gpu=not composites),
+        *((FuseUpdates(),) if composites else ()),  # scatters take in what the kernels above make
         RecomputeResults(),  # of what kernels store, what costs no more to make again than to read
         *(joining if composites else (InlineScalars(), FuseHorizontally())),
         *((ShareKernels(),) if composites else ()),  # once nothing else moves ops into them
