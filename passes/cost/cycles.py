@@ -101,15 +101,7 @@ _ROUTINES = {
 def cycles(node: Node) -> float:
     """Cycles of one core, of a kernel's op or of one that is a kernel of its own."""
     if node.name == "fusion":
-        inside = node.regions[0].nodes
-        if len(inside) == 1:
-            return cycles(inside[0])
-        dots = [n for n in inside if n.name == "dot_general"]
-        # Those of an attention are in its register tiles.
-        multiplying = sum(
-            product_cycles(n, Way.TILES if len(dots) > 1 else way_of(n)) for n in dots
-        )
-        return multiplying + sum(cycles(n) for n in inside if n.name != "dot_general")
+        return region_cycles(node.regions[0])
     if not node.results or node.name in _FREE:
         return 0.0
     if node.name == "dot_general":
@@ -122,7 +114,8 @@ def cycles(node: Node) -> float:
         return _picking_cycles(node)
     result = node.results[0]
     if node.name == "sort":
-        length = max(node.operands[0].shape[node.attributes["dimension"]], 2)
+        shape = node.operands[0].shape or (1,)
+        length = max(shape[node.attributes["dimension"]], 2)
         return _COMPARED * len(node.results) * result.size * math.log2(length)
     if node.name == "fft":
         length = max(math.prod(node.attributes["fft_length"]), 2)
@@ -133,6 +126,17 @@ def cycles(node: Node) -> float:
     if node.name == "dynamic_update_slice":
         return vectors(node.operands[1]) * SIMPLE
     return elementwise_cycles(node)
+
+
+def region_cycles(region: Region) -> float:
+    """Cycles of one core of what a kernel holds."""
+    inside = region.nodes
+    if len(inside) == 1:
+        return cycles(inside[0])
+    dots = [n for n in inside if n.name == "dot_general"]
+    # Those of an attention are in its register tiles.
+    multiplying = sum(product_cycles(n, Way.TILES if len(dots) > 1 else way_of(n)) for n in dots)
+    return multiplying + sum(cycles(n) for n in inside if n.name != "dot_general")
 
 
 def elementwise_cycles(node: Node) -> float:
@@ -188,7 +192,7 @@ def _fold_cycles(node: Node) -> float:
     operand = node.operands[0]
     folded = operand.size
     if node.name == "select_and_scatter":
-        window = math.prod(node.attributes["window_dimensions"])
+        window = math.prod(node.attributes.get("window_dimensions") or ())
         return _SELECTED * node.operands[1].size * window
     if node.name == "reduce_window" and cumulative_dim(node) is None:
         folded = node.results[0].size * math.prod(node.attributes["window_dimensions"])

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hlo.passes.cost.cycles import cycles
+from hlo.passes.cost.launch_time import cores_for
 from hlo.passes.cost.machine import HOST, MEMORY, Machine
-from hlo.passes.cost.op_cost import work
 from hlo.passes.cost.transfers import transfers_of
 from hlo.passes.hlo_to_loops.graph import Node
-from hlo.passes.hlo_to_loops.work import WORK_PER_PIECE, work_of
 
 COMPUTE, LAUNCH = "compute", "launch"
 
@@ -61,9 +60,3 @@ def seconds_from_memory(node: Node, machine: Machine = HOST) -> float:
     traffic = [0] * len(machine.levels)
     traffic[MEMORY] = moved.bytes_read + moved.bytes_written
     return estimate(node, traffic, machine).seconds
-
-
-def cores_for(node: Node, machine: Machine) -> int:
-    """Threads that have work, as the host program divides it."""
-    done = work_of(node.regions[0]) if node.name == "fusion" else work(node)
-    return max(1, min(machine.cores, done // WORK_PER_PIECE))

@@ -93,6 +93,12 @@ class Machine:
         """The same machine with another number of cores."""
         return replace(self, cores=max(1, cores))
 
+    def pieces(self, seconds: float) -> int:
+        """Into how many parts work of one thread is worth dividing: each takes no less than to
+        hand it to another thread.
+        """
+        return max(1, int(seconds / self.fork))
+
     def level_of(self, distance: float) -> int:
         """Where bytes are found again, by the bytes that were touched since.
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from hlo import knobs
 from hlo.passes.cost.machine import HOST, Machine
-from hlo.passes.cost.op_cost import work
 from hlo.passes.cost.product_times import (
     Product,
     Way,
@@ -25,7 +24,6 @@ from hlo.passes.hlo_to_loops.matrix_multiply import library_operands, matrix_ope
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import matrix_vector_of
 from hlo.passes.hlo_to_loops.product_blocking import is_transposed_left, packs
 from hlo.passes.hlo_to_loops.product_factors import word_instruction
-from hlo.passes.hlo_to_loops.work import WORK_PER_PIECE
 
 _WORD = 32  # bits of a lane
 
@@ -75,12 +73,14 @@ def product_choice(node: Node, machine: Machine = HOST, beside: int = 0) -> Prod
             that is stored first, the result that is read again.
     """
     product, way = product_of(node), way_of(node)
-    generated = generated_seconds(product, way, machine, _cores(node, machine))
+    alone = generated_seconds(product, way, machine, cores=1)
+    cores = min(machine.cores, machine.pieces(alone))
+    generated = generated_seconds(product, way, machine, cores)
     if not knobs.current().vendor or library_operands(node) is None:
         return ProductChoice(way, generated, math.inf)
     library = library_seconds(product, machine)
     if beside:
-        library += machine.launch + moving_seconds(beside, machine, _cores(node, machine))
+        library += machine.launch + moving_seconds(beside, machine, cores)
     return ProductChoice(way, generated, library)
 
 
@@ -145,7 +145,3 @@ def library_choices(
         choice = product_choice(node, beside=2 * bytes_of(node.results[0]) if fused else 0)
         if choice.has_two and not (fused and choice.calls_library):
             yield node, choice
-
-
-def _cores(node: Node, machine: Machine) -> int:
-    return max(1, min(machine.cores, work(node) // WORK_PER_PIECE))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hlo.passes.cost.cycles import cycles, vectors
-from hlo.passes.cost.estimate import cores_for
+from hlo.passes.cost.launch_time import cores_for
 from hlo.passes.cost.machine import HOST, Machine
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.hlo_to_loops.graph import Node

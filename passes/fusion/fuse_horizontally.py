@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
+from hlo.passes.cost.launch_time import launch_choice
 from hlo.passes.cost.op_cost import multiply_adds
 from hlo.passes.cost.product_choice import product_choice
 from hlo.passes.cost.transfers import bytes_of
@@ -17,7 +18,6 @@ from hlo.passes.fusion.op_traits import CONTRACTIONS, FUSIBLE
 from hlo.passes.hlo_to_host.liveness import VIEWS, is_part
 from hlo.passes.hlo_to_loops.contraction_tiling import fits_register_tiles
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
-from hlo.passes.hlo_to_loops.work import WORK_PER_PIECE, work_of
 from hlo.passes.rewrite.walk import body_of, functions
 
 KIND = "horizontal"
@@ -39,7 +39,8 @@ class FuseHorizontally(Pass):
     so what the others read lives longer: values made in the block, the arguments and results of the
     block apart, may take up `max_moved_bytes` in each.
 
-    Within loops that is done only where it gives several threads work.
+    That is done where the cost model says that it takes less time: within loops, where launches
+    cost next to nothing, only where it gives several threads work.
 
     Requires: `fuse` ran.
     Guarantees: the kernels' code is unchanged; work units of the new kernel are split over them.
@@ -70,16 +71,17 @@ class FuseHorizontally(Pass):
                 for ir_region, inner in zip(node.source.regions, node.regions, strict=True):
                     repeated = in_loop or node.name == "while"
                     changed |= self._block(ir_region.blocks[0], inner, repeated)
-        groups = self._groups(region)
-        if in_loop:
-            groups = [group for group in groups if is_worth_threads(group.members)]
-        if not groups:
+        found = self._groups(region)
+        choices = [launch_choice([[node] for node in g.members], in_loop) for g in found]
+        joined = [(g, choice) for g, choice in zip(found, choices, strict=True) if choice.joins]
+        if not joined:
             return changed
-        _reorder(region, groups)
-        for group in groups:
+        _reorder(region, [group for group, _ in joined])
+        for group, choice in joined:
             nodes = group.members
             members = [n.source if n.name == "fusion" else wrap(n.source) for n in nodes]
-            compose(members, KIND, f"{len(members)} kernels that do not depend on one another")
+            independent = f"{len(members)} kernels that do not depend on one another"
+            compose(members, KIND, f"{independent}: {choice.reason}")
         return True
 
     def _groups(self, region: Region) -> list[Group]:
@@ -145,16 +147,6 @@ def _heights(region: Region) -> dict[Node, int]:
             if (producer := operand.producer) is not None:
                 after[producer] = max(after.get(producer, 0), height[node])
     return height
-
-
-def is_worth_threads(nodes: Sequence[Node]) -> bool:
-    """Whether kernels have work for several threads together.
-
-    In a loop, launches cost next to nothing, and a carry that is updated in place by a kernel of
-    its own is not copied: there, kernels are joined for the sake of threads only.
-    """
-    regions = (n.regions[0] if n.name == "fusion" else Region(nodes=[n]) for n in nodes)
-    return sum(work_of(region) for region in regions) >= WORK_PER_PIECE
 
 
 def may_be_member(node: Node) -> bool:

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
+from hlo.passes.cost.launch_time import LaunchChoice, tail_choice
 from hlo.passes.fusion.composites import compose, is_composite, wrap
 from hlo.passes.fusion.op_traits import FUSIBLE
+from hlo.passes.hlo_to_loops.graph import node_of
 from hlo.passes.kernel_forms.split_reductions import PARTIAL
 from hlo.passes.rewrite.walk import operations
 
 KIND = "steps"
-LARGEST_STEP = 1 << 16  # elements that one thread goes over when all partial results are there
+LARGEST_STEP = 1 << 16  # elements that wait in scratch until all partial results are there
+LEAST_SHARE = 0.1  # of the time of all, that a launch more must save
 _UNTOUCHED = frozenset({"hlo.dot_general", "hlo.convolution", "hlo.dynamic_update_slice"})
 
 
@@ -24,6 +27,9 @@ class JoinReductionSteps(Pass):
     Its members are fusions. Those that read what other members make run when all others are done,
     on one thread, in order: results do not depend on the number of threads. Partial results stay
     in the kernel's scratch.
+
+    Launches of their own are left to the others where the cost model says that this saves a tenth
+    of the time, because one thread would take long.
 
     Requires: `split-reductions` marked the partial reductions; `fuse` ran.
     Guarantees: only kernels whose every result small kernels alone read are joined with them, and
@@ -66,6 +72,9 @@ class JoinReductionSteps(Pass):
         readers = [found[key] for key in sorted(found, key=lambda v: position.get(v, -1))]
         if not all(r.block == op.block and self._is_small_step(r) for r in readers):
             return False
+        choice = tail_choice(node_of(op), [node_of(reader) for reader in readers])
+        if is_worth_apart(choice):
+            return False
         made_at = {
             _key(value): position.get(_key(value), -1)
             for reader in readers
@@ -85,7 +94,7 @@ class JoinReductionSteps(Pass):
                 reader.move_after(latest.owner.operation)
         members = [m if m.name == "hlo.fusion" else wrap(m) for m in (op, *readers)]
         reason = "partial results of a reduction are reduced when all are there"
-        fused = compose(members, KIND, reason)
+        fused = compose(members, KIND, f"{reason}: {choice.reason}")
         position[fused.results[0]] = at
         return True
 
@@ -97,6 +106,13 @@ class JoinReductionSteps(Pass):
         elif op.name.removeprefix("hlo.") not in FUSIBLE or op.name in _UNTOUCHED:
             return False
         return sum(_size(v) for v in (*op.operands, *op.results)) <= self.largest_step
+
+
+def is_worth_apart(choice: LaunchChoice) -> bool:
+    """Whether what is made of partial results is better divided over threads: a launch more, and
+    buffers for what is scratch otherwise, must save some of the time.
+    """
+    return choice.apart < (1 - LEAST_SHARE) * choice.joined
 
 
 def _makes_partial_results(op: ir.Operation) -> bool:

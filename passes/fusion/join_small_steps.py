@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
+from hlo.passes.cost.launch_time import launch_choice
 from hlo.passes.fusion.composites import compose, wrap
-from hlo.passes.fusion.fuse_horizontally import is_worth_threads, may_be_member
+from hlo.passes.fusion.fuse_horizontally import may_be_member
 from hlo.passes.fusion.join_reduction_steps import KIND
 from hlo.passes.hlo_to_loops.graph import Node, Region, captured, reading
 from hlo.passes.hlo_to_loops.work import work_of
 from hlo.passes.rewrite.walk import body_of, functions
 
-LARGEST = 256  # element operations: less than it costs to start a kernel
+LARGEST = 256  # element operations of a kernel whose code another launch may hold
 MOST_MEMBERS = 64
 
 
@@ -24,7 +25,8 @@ class JoinSmallSteps(Pass):
     They become members that run before the others, on one thread. A chain of them becomes one
     kernel step by step.
 
-    Within loops that is done only for launches that give several threads work.
+    That is done where the cost model says that it takes less time: not within loops, where a launch
+    costs next to nothing, and not if several threads would be faster at what one does then.
 
     Requires: `fuse` ran.
     Guarantees: kernels stay in their order; what is joined does `largest` element operations at
@@ -69,14 +71,17 @@ class JoinSmallSteps(Pass):
                 continue
             # Launches run where their last members stand; this one must run before all others.
             members = min((launch[r] for r in readers[node]), key=lambda m: position[m[-1]])
-            worth = not in_loop or is_worth_threads(members)
-            if worth and may_be_member(members[-1]) and len(members) < self.most_members:
+            if not may_be_member(members[-1]) or len(members) >= self.most_members:
+                continue
+            if launch_choice([[node], members], in_loop).joins:
                 members.insert(0, node)
                 launch[node] = members
         joined = {id(members): members for members in launch.values() if len(members) > 1}
         for members in joined.values():
             ops = [n.source if n.name == "fusion" else wrap(n.source) for n in members]
-            compose(ops, KIND, "tiny kernels ahead of the one that reads what they make")
+            first = launch_choice([members[:1], members[1:]], in_loop)
+            tiny = "tiny kernels ahead of the one that reads what they make"
+            compose(ops, KIND, f"{tiny}: {first.reason}")
         return bool(joined)
 
     def _is_small(self, node: Node) -> bool:

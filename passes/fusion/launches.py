@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from hlo.passes.cost.launch_time import launch_choice, tail_choice
 from hlo.passes.fusion.composites import REASON
-from hlo.passes.fusion.fuse_horizontally import is_worth_threads, may_be_member
+from hlo.passes.fusion.fuse_horizontally import may_be_member
+from hlo.passes.fusion.join_reduction_steps import is_worth_apart
 from hlo.passes.fusion.join_small_steps import LARGEST
 from hlo.passes.hlo_to_host.liveness import VIEWS
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, is_composite
 from hlo.passes.hlo_to_loops.work import work_of
+from hlo.passes.kernel_forms.split_reductions import PARTIAL
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,8 @@ def _why_apart(maker: Node, reader: Node, in_loop: bool) -> str:
     for node in (maker, reader):
         if not may_be_member(node):
             return f"{name_of(node)} is a kernel that no other may share its launch with"
-    if in_loop and not is_worth_threads([maker, reader]):
-        return "in a loop launches are joined where several threads get work"
+    if _is_split(maker) and is_worth_apart(choice := tail_choice(maker, [reader])):
+        return f"divided over threads it is done sooner: {choice.reason}"
     region = maker.regions[0] if maker.name == "fusion" else Region(nodes=[maker])
     amount = max(work_of(region), *(r.size for r in maker.results))
     if amount > LARGEST:
@@ -83,4 +86,13 @@ def _why_apart(maker: Node, reader: Node, in_loop: bool) -> str:
             f"the other would wait for its {amount} element operations on one thread, "
             f"more than {LARGEST}"
         )
+    choice = launch_choice([[maker], [reader]], in_loop)
+    if not choice.joins:
+        return f"in a loop {choice.reason}" if in_loop else choice.reason
     return "what reads it first is another launch"
+
+
+def _is_split(kernel: Node) -> bool:
+    """Whether a kernel makes partial results of a reduction."""
+    inside = kernel.regions[0].nodes if kernel.name == "fusion" else [kernel]
+    return any(PARTIAL in node.attributes for node in inside)

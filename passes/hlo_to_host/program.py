@@ -10,6 +10,7 @@ import numpy as np
 
 from hlo import ir
 from hlo.diagnostics import UnsupportedError
+from hlo.passes.cost.machine import HOST
 from hlo.passes.hlo_to_host.bufferize import Bufferizer
 from hlo.passes.hlo_to_host.host_text import HostText, Storage
 from hlo.passes.hlo_to_host.kernel_table import KernelTable, KnownKernels
@@ -17,7 +18,6 @@ from hlo.passes.hlo_to_loops.graph import Node, Region, reading
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 from hlo.passes.hlo_to_loops.stack import stack_bytes
-from hlo.passes.hlo_to_loops.work import WORK_PER_PIECE
 
 
 @dataclass
@@ -189,7 +189,7 @@ def _declaration(name: str, kernel: Kernel) -> str:
     types = [*kernel.inputs, *kernel.outputs]
     types += [f"memref<{n * t.parts}x{t.memory}>" for n, t in kernel.scratch]
     units = kernel.units - kernel.head - kernel.tail
-    pieces = max(1, min(units, kernel.work // WORK_PER_PIECE))
+    pieces = max(1, min(units, HOST.pieces(kernel.seconds)))
     grain = max(1, -(-units // pieces)) if pieces > 1 else max(kernel.units, 1)
     attributes = f"hlo.units = {kernel.units} : i64, hlo.grain = {grain} : i64"
     for key, count in (("head", kernel.head), ("tail", kernel.tail)):

@@ -13,35 +13,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from hlo.passes.cost.launch_time import phases, seconds_alone
+from hlo.passes.cost.machine import HOST
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers
-from hlo.passes.hlo_to_loops.work import WORK_PER_PIECE, work_of
 
 EmitKernel = Callable[[Region], Kernel]
 
 
-def phases(region: Region) -> tuple[list[Node], list[Node], list[Node]]:
-    """(head, parallel members, tail): members of one depth of dependence run in parallel."""
-    depth: dict[Node, int] = {}
-    amount: dict[int, int] = {}
-    for node in region.nodes:
-        known = [depth[o.producer] for o in node.operands if o.producer in depth]
-        depth[node] = 1 + max(known, default=0)
-        amount[depth[node]] = amount.get(depth[node], 0) + work_of(node.regions[0])
-    parallel = max(amount, key=amount.__getitem__)
-    return (
-        [node for node in region.nodes if depth[node] < parallel],
-        [node for node in region.nodes if depth[node] == parallel],
-        [node for node in region.nodes if depth[node] > parallel],
-    )
-
-
 def emit_composite(region: Region, emit_kernel: EmitKernel) -> Kernel:
     """The kernel of a region of members, each emitted by `emit_kernel`."""
-    head, parallel, tail = phases(region)
-    small = work_of(region) < WORK_PER_PIECE
+    head, parallel, tail = phases(region.nodes)
+    seconds = sum(map(seconds_alone, parallel))
+    small = HOST.pieces(seconds) == 1
     members = list(region.nodes) if small else [*parallel, *head, *tail]
     kernels = _emitted(members, emit_kernel)
     inputs, outputs = argument_buffers(region)
@@ -72,6 +58,7 @@ def emit_composite(region: Region, emit_kernel: EmitKernel) -> Kernel:
         ),
         scratch=tuple(scratch),
         runtime=runtime,
+        seconds=seconds,
         declarations=tuple(dict.fromkeys(d for _, k in kernels for d in k.declarations)),
     )
 

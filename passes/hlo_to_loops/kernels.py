@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hlo.passes.cost.launch_time import region_seconds
 from hlo.passes.cost.product_choice import product_choice
 from hlo.passes.hlo_to_loops import elemental
 from hlo.passes.hlo_to_loops.attention import emit_attention
@@ -40,7 +41,8 @@ def emit_kernel(region: Region) -> Kernel:
         kernel = at_best_width(region, lambda width: emit_columns(region, width, space))
     if kernel is None:
         kernel = at_best_width(region, lambda width: _loops(region, width), tiles=True)
-    return replace(kernel, work=work_of(region))
+    seconds = kernel.seconds or region_seconds(region)
+    return replace(kernel, work=work_of(region), seconds=seconds)
 
 
 def _loops(region: Region, width: Width) -> Kernel:

@@ -60,6 +60,7 @@ class Kernel:
             outputs.
         runtime: whether the last argument is the `HloRuntime` pointer.
         work: element operations of the whole kernel, roughly nanoseconds of scalar code.
+        seconds: that one thread takes for what is divided over threads, by the cost model.
         declarations: functions of the runtime that the text calls.
     """
 
@@ -74,6 +75,7 @@ class Kernel:
     scratch: tuple[tuple[int, ElementType], ...] = ()
     runtime: bool = False
     work: int = 0
+    seconds: float = 0.0
     declarations: tuple[str, ...] = ()
     head: int = 0
     tail: int = 0

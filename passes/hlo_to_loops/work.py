@@ -5,8 +5,6 @@ from __future__ import annotations
 from hlo.passes.cost.op_cost import work
 from hlo.passes.hlo_to_loops.graph import Region
 
-WORK_PER_PIECE = 32768  # element operations worth sending to another thread
-
 
 def work_of(region: Region) -> int:
     """Element operations of a region: results and folded elements, transcendentals as several."""

@@ -10,7 +10,7 @@
 // JSON: "launches": [
 // JSON: "producer": "multiply_reduce_fusion"
 // JSON: "joined": true
-// JSON: "reason": "partial results of a reduction are reduced when all are there"
+// JSON: "reason": "partial results of a reduction are reduced when all are there: in one launch they take
 
 // GRAPH-DAG: joined because partial results of a reduction are reduced when all are there
 // GRAPH-DAG: 2 kernels in one launch

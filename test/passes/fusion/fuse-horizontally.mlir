@@ -7,7 +7,7 @@
 // CHECK: "hlo.fusion"({{.*}}) <{kind = "loop", name = "multiply_subtract_fusion"
 // CHECK: "hlo.fusion"({{.*}}) <{kind = "loop", name = "multiply_subtract_fusion"
 // CHECK: hlo.return
-// CHECK: hlo.reason = "2 kernels that do not depend on one another"
+// CHECK: hlo.reason = "2 kernels that do not depend on one another: in one launch they take
 
 // HOST: func.func private @[[K:.*]](memref<{{.*}}) attributes {{.*}}hlo.units = 1 : i64
 // HOST: func.func @main

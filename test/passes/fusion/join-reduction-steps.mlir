@@ -9,7 +9,7 @@
 // CHECK: "hlo.fusion"(%[[PARTS]])
 // CHECK: hlo.reduce
 // CHECK: hlo.sqrt
-// CHECK: hlo.reason = "partial results of a reduction are reduced when all are there"
+// CHECK: hlo.reason = "partial results of a reduction are reduced when all are there: in one launch they take
 
 // HOST: func.func private @[[K:.*]](memref<1048576xf32>, memref<1xf32>, memref<128xf32>) attributes
 // HOST-SAME: hlo.tail = 1 : i64, hlo.units = 129 : i64

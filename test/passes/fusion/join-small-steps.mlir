@@ -19,15 +19,15 @@
 // CHECK: hlo.negate
 // CHECK-NOT: kind = "steps"
 // CHECK: return
-func.func @main(%x: tensor<4096xf32>, %t: tensor<f32>) -> (tensor<4096xf32>, tensor<f32>, tensor<f32>) {
+func.func @main(%x: tensor<65536xf32>, %t: tensor<f32>) -> (tensor<65536xf32>, tensor<f32>, tensor<f32>) {
   %b = hlo.constant dense<0.9> : tensor<f32>
   %one = hlo.constant dense<1.0> : tensor<f32>
   %n = hlo.add %t, %one : tensor<f32>
   %p = hlo.power %b, %n : tensor<f32>
   %s = hlo.subtract %one, %p : tensor<f32>
-  %w = hlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<4096xf32>
-  %0 = hlo.divide %x, %w : tensor<4096xf32>
-  return %0, %n, %s : tensor<4096xf32>, tensor<f32>, tensor<f32>
+  %w = hlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<65536xf32>
+  %0 = hlo.divide %x, %w : tensor<65536xf32>
+  return %0, %n, %s : tensor<65536xf32>, tensor<f32>, tensor<f32>
 }
 func.func private @sorted(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = hlo.negate %x : tensor<8xf32>
