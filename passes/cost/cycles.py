@@ -114,8 +114,7 @@ def cycles(node: Node) -> float:
         return _picking_cycles(node)
     result = node.results[0]
     if node.name == "sort":
-        shape = node.operands[0].shape or (1,)
-        length = max(shape[node.attributes["dimension"]], 2)
+        length = max(node.operands[0].shape[node.attributes["dimension"]], 2)
         return _COMPARED * len(node.results) * result.size * math.log2(length)
     if node.name == "fft":
         length = max(math.prod(node.attributes["fft_length"]), 2)
