@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hlo.diagnostics import CompileError
-from hlo.gpu.tensor_map import TensorMap
+from hlo.gpu.tensor_map import MAP_BYTES, TensorMap
 from hlo.passes.hlo_to_gpu.thread_builder import ThreadBuilder
 from hlo.passes.hlo_to_gpu.vendor_products import VendorProduct
 from hlo.passes.hlo_to_loops.buffer import Buffer
@@ -17,6 +17,7 @@ LARGEST_BLOCK = 1024
 LARGEST_STATIC_SHARED = 48 * 1024
 LARGEST_DYNAMIC_SHARED = 227 * 1024  # on the chips whose kernels ask for it
 LARGEST_ACCESS = 16  # bytes
+PARAMETER_BYTES = 4096  # of a launch, by drivers older than CUDA 12.1
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,12 @@ def stage(
         raise CompileError(
             f"a launch needs {builder.shared_bytes + dynamic_bytes} bytes of shared memory; a "
             f"block gets at most {LARGEST_DYNAMIC_SHARED}: use smaller tiles"
+        )
+    parameters = 8 * len(buffers) + MAP_BYTES * len(maps)
+    if parameters > PARAMETER_BYTES:
+        raise CompileError(
+            f"a kernel has {len(buffers)} inputs and outputs, {parameters} bytes of parameters; a "
+            f"launch takes {PARAMETER_BYTES}: split the operation"
         )
     text = (
         "".join(f"{line}\n" for line in builder.shared_globals)

@@ -156,21 +156,24 @@ def concatenate(em: Emitter, node: Node, _: int, position: Position) -> Value:
             pieces.append((k, start))
         start = end
 
-    def piece(at: int) -> Value:
-        k, start = pieces[at]
-        operand = node.operands[k]
-        source = list(dims)
-        source[axis] = em.bounded(index + -start, operand.shape[axis])
-        if at + 1 == len(pieces):
-            return em.element(operand, Position.of_dims(source))
-        condition = less_than(em, index, start + operand.shape[axis])
+    def piece(first: int, last: int) -> Value:
+        """The element, of an operand of pieces [first, last): halves are told apart, so that
+        conditions nest no deeper than the logarithm of their number.
+        """
+        if last - first == 1:
+            k, start = pieces[first]
+            source = list(dims)
+            source[axis] = em.bounded(index + -start, node.operands[k].shape[axis])
+            return em.element(node.operands[k], Position.of_dims(source))
+        middle = (first + last) // 2
+        condition = less_than(em, index, pieces[middle][1])
         return guarded(
-            em, condition, [operand.type],
-            lambda: [em.element(operand, Position.of_dims(source))],
-            lambda: _masked_out(em, condition, lambda: piece(at + 1)),
+            em, condition, [node.results[0].type],
+            lambda: [piece(first, middle)],
+            lambda: _masked_out(em, condition, lambda: piece(middle, last)),
         )[0]  # fmt: skip
 
-    return piece(0)
+    return piece(0, len(pieces))
 
 
 def _masked_out(em: Emitter, condition: Condition, emit: Callable[[], Value]) -> list[Value]:

@@ -86,6 +86,17 @@ def test_concatenations(kind: str) -> None:
     p.check()
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_concatenation_of_hundreds(axis: int) -> None:
+    p = Program()
+    lengths = [1 + i % 4 for i in range(220)]
+    parts = [p.sample((n, 2) if axis == 0 else (2, n), "f32") for n in lengths]
+    shape = (sum(lengths), 2) if axis == 0 else (2, sum(lengths))
+    joined = p.op("concatenate", parts, shape, attributes=f"dimension = {axis} : i64")
+    p.result(p.op("add", [joined, joined], shape))
+    p.check()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_reversals(kind: str) -> None:
     p = Program()

@@ -10,7 +10,7 @@ import pytest
 
 import hlo
 from hlo import ir
-from hlo.diagnostics import UnsupportedError
+from hlo.diagnostics import CompileError, UnsupportedError
 from hlo.driver.gpu_compile import GpuCompiled
 from hlo.reference.evaluate import evaluate
 
@@ -252,6 +252,34 @@ func.func @main(%x: {shape}) -> {shape} {{
   return %0 : {shape}
 }}"""
     check(text, sample((3, length, 2), kind), ulps=0 if kind[0] == "i" else 4)
+
+
+def concatenation(count: int) -> tuple[str, list[Array]]:
+    """Of vectors of 1 to 4 elements."""
+    parts = [sample((1 + i % 4,), seed=i) for i in range(count)]
+    kinds = [f"tensor<{part.size}xf32>" for part in parts]
+    names = [f"%x{i}" for i in range(count)]
+    total = f"tensor<{sum(part.size for part in parts)}xf32>"
+    text = f"""
+func.func @main({", ".join(map("{}: {}".format, names, kinds))}) -> {total} {{
+  %0 = "hlo.concatenate"({", ".join(names)}) {{dimension = 0 : i64}}
+    : ({", ".join(kinds)}) -> {total}
+  return %0 : {total}
+}}
+"""
+    return text, parts
+
+
+def test_a_concatenation_of_hundreds() -> None:
+    text, parts = concatenation(300)
+    check(text, *parts)
+
+
+def test_more_parameters_than_a_launch_takes_are_refused() -> None:
+    # 512 pointers of 8 bytes are 4 KiB: 511 inputs and a result.
+    hlo.compile(concatenation(511)[0], target="nvptx:sm_80")
+    with pytest.raises(CompileError, match="513 inputs and outputs, 4104 bytes of parameters"):
+        hlo.compile(concatenation(512)[0], target="nvptx:sm_80")
 
 
 def test_an_unknown_custom_call_is_refused_by_name() -> None:
