@@ -53,7 +53,8 @@ class Options:
             without, only such that are not estimated to be, unless `max_bytes` asks for it.
         fast: let simplification change how floats round, and take them for finite; the rules are
             listed in docs/simplification.md under "Fast arithmetic". Products of bf16 may take
-            subnormal numbers for zero, as the processor's instructions for them do.
+            subnormal numbers for zero, as the processor's instructions for them do. Convolutions
+            of 3 x 3 windows may add and subtract neighbours before they multiply (winograd).
         vendor: compute matrix products by the vendor's library where it is faster.
         deterministic: a program for a GPU gives the same result in every run; without, updates of
             a scatter that add floats to one element do so in any order, at the same time.

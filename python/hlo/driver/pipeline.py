@@ -28,6 +28,7 @@ from hlo.passes.kernel_forms.split_dots import SplitDots
 from hlo.passes.kernel_forms.split_moments import SplitMoments
 from hlo.passes.kernel_forms.split_reductions import SplitReductions
 from hlo.passes.kernel_forms.split_taps import SplitTaps
+from hlo.passes.kernel_forms.winograd import Winograd
 from hlo.passes.layouts.assign_layouts import AssignLayouts
 from hlo.passes.layouts.materialize_layouts import MaterializeLayouts
 from hlo.passes.memory.gather_early import GatherEarly
@@ -72,6 +73,7 @@ def fusion_passes(
         *((PrepareWords(fast=fast),) if composites else ()),  # which decide where padding goes
         # Transposes, and padding that kernels do not take, become ops and fuse with neighbours.
         PrepareConvolutions(any_window=not composites),
+        *((Winograd(),) if composites and fast else ()),  # ahead of what takes other forms
         *((SplitTaps(),) if composites else ()),  # few features of a result would not fill vectors
         ConvolutionsToDots(),  # windows of one element: all positions are rows of a product
         *((PackKernels(),) if composites else ()),  # of the convolutions that are left
