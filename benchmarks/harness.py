@@ -23,6 +23,7 @@ from typing import Any
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
 import outside_peers
+from timing import PAUSE_SECONDS
 
 from hlo import knobs
 from hlo.diagnostics import CompileError
@@ -38,6 +39,7 @@ FEWEST_RUNS = 5
 MOST_RUNS = 50
 WARM_UP_RUNS = 2
 CACHED_COMPILATIONS = 5
+SHORT = 0.01  # seconds of a run that is short beside what waking its threads takes
 
 Timed = Callable[[], float]
 
@@ -143,6 +145,9 @@ def _compiled(program: bytes) -> tuple[Compiled, float, float]:
 def alternate(runners: dict[str, Timed], gone: dict[str, str]) -> dict[str, list[float]]:
     """Seconds of each run of each runner, one after the other, again and again.
 
+    Each goes after a pause in which the threads of the one before go to sleep, which until then
+    take half of a processor, and a short one after a run that wakes its own.
+
     Args:
         gone: where the reason goes if a peer's process ends; it then has no times.
     """
@@ -154,7 +159,10 @@ def alternate(runners: dict[str, Timed], gone: dict[str, str]) -> dict[str, list
         once = 0.0
         for who in [who for who in runners if who in times]:
             try:
+                time.sleep(PAUSE_SECONDS)
                 seconds = runners[who]()
+                if seconds < SHORT:
+                    seconds = runners[who]()
             except outside_peers.PeerGoneError as error:
                 gone[who] = str(error)
                 del times[who]

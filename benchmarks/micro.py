@@ -23,6 +23,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 import numpy as np
 from micro_cases import Case, cases
 from micro_model_cases import model_cases
+from micro_table_cases import table_cases
 from report_page import machine
 from timing import (
     Clock,
@@ -74,7 +75,9 @@ def main() -> int:
     import jax
 
     before = machine()
-    chosen = [c for c in (*cases(), *model_cases()) if is_chosen(c.name, args.patterns)]
+    chosen = [
+        c for c in (*cases(), *model_cases(), *table_cases()) if is_chosen(c.name, args.patterns)
+    ]
     limits = measured_limits(clock, args.threads)
     print(f"read {limits.read:.1f} GB/s, copy {limits.copy:.1f} GB/s", flush=True)
     figures: list[Figure] = []

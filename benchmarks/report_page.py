@@ -19,7 +19,8 @@ NOISY_LOAD = 0.5  # of a processor, by others, when the run begins
 _HEADING = """# Benchmarks
 Written by `make bench`. Real programs, emitted by JAX from public packages; XLA:CPU (jax 0.10.2)
 runs beside us in the same process, and PyTorch (eager and `torch.compile`) and IREE beside it in
-processes of their own, run by run in alternation; medians are compared. x is a peer's time / ours:
+processes of their own, run by run in alternation, each after a pause in which the threads of the
+one before go to sleep; medians are compared. x is a peer's time / ours:
 more than 1 is faster than the peer. PyTorch runs models of the same shapes with weights of its own
 (benchmarks/peers/torch_models.py). A result matches at 1e-4 relative for f32, exactly for integers;
 ill-conditioned elements are those on which XLA itself moves as far when its arguments change in the
