@@ -31,6 +31,15 @@ class Unrolling:
         saved = self.looping - self.unrolled
         return saved >= max(HOST.launch, LEAST_SHARE * self.looping)
 
+    @property
+    def reason(self) -> str:
+        """Both times, for people."""
+        enough = "enough" if self.pays else "not enough"
+        return (
+            f"it takes {1e6 * self.looping:.3g} us as a loop and {1e6 * self.unrolled:.3g} us "
+            f"as one kernel: {enough} is saved"
+        )
+
 
 def unrolling(loop: Node, count: int, nested: bool, machine: Machine = HOST) -> Unrolling | None:
     """What both ways take; None if an iteration is not one kernel and ops on scalars.

@@ -24,6 +24,19 @@ TRIP_COUNT = "hlo.trip_count"
 
 
 @dataclass(frozen=True)
+class LoopDecision:
+    """Whether a loop that runs a known number of times was opened, and why.
+
+    Attributes:
+        location: as MLIR prints it.
+    """
+
+    location: str
+    opened: bool
+    reason: str
+
+
+@dataclass(frozen=True)
 class AnalyzeTripCounts(Pass):
     """Notes on a loop that counts how often its body runs, as the attribute `hlo.trip_count`;
     removes loops that never run, and opens those that run a few times over a few ops, and those
@@ -49,6 +62,15 @@ class AnalyzeTripCounts(Pass):
     max_fast_trips: int = 16
 
     def run(self, module: ir.Module) -> bool:
+        return self._run(module, [])
+
+    def decide(self, module: ir.Module) -> list[LoopDecision]:
+        """Runs, and gives the decision on every loop that runs a known number of times."""
+        decisions: list[LoopDecision] = []
+        self._run(module, decisions)
+        return decisions
+
+    def _run(self, module: ir.Module, decisions: list[LoopDecision]) -> bool:
         """Inner loops first, so that an opened loop counts as its ops."""
         changed = False
         for loop in reversed(operations_named(module, {"hlo.while"})):
@@ -58,7 +80,9 @@ class AnalyzeTripCounts(Pass):
             if count == 0:
                 replace(loop, list(loop.operands))
                 changed = True
-            elif count == 1 or self._is_opened(loop, count):
+                continue
+            decisions.append(self._decision(loop, count))
+            if decisions[-1].opened:
                 _unroll(loop, count)
                 changed = True
             elif TRIP_COUNT not in loop.attributes:
@@ -66,17 +90,27 @@ class AnalyzeTripCounts(Pass):
                 changed = True
         return changed
 
-    def _is_opened(self, loop: ir.Operation, count: int) -> bool:
+    def _decision(self, loop: ir.Operation, count: int) -> LoopDecision:
+        opened, reason = self._is_opened(loop, count)
+        return LoopDecision(str(loop.location), opened, f"it runs {count} times; {reason}")
+
+    def _is_opened(self, loop: ir.Operation, count: int) -> tuple[bool, str]:
+        """(whether a loop is opened, why)."""
         size = count * len(operations(loop))
-        if not self.max_unrolled_ops or size <= self.max_unrolled_ops:
-            return size <= self.max_unrolled_ops
-        few = size <= self.max_fast_ops and count <= self.max_fast_trips
-        return few and _is_faster_open(loop, count)
-
-
-def _is_faster_open(loop: ir.Operation, count: int) -> bool:
-    found = unrolling(node_of(loop), count, nested=_is_in_loop(loop))
-    return found is not None and found.pays
+        if count == 1:
+            return True, "its body stands for it"
+        if not self.max_unrolled_ops:
+            return False, "loops stay as they are"
+        if size <= self.max_unrolled_ops:
+            return True, f"opened it is {size} ops, no more than {self.max_unrolled_ops}"
+        if count > self.max_fast_trips:
+            return False, f"those of more than {self.max_fast_trips} iterations stay"
+        if size > self.max_fast_ops:
+            return False, f"opened it would be {size} ops, more than {self.max_fast_ops}"
+        found = unrolling(node_of(loop), count, nested=_is_in_loop(loop))
+        if found is None:
+            return False, "an iteration is more than one kernel"
+        return found.pays, found.reason
 
 
 def _is_in_loop(op: ir.Operation) -> bool:

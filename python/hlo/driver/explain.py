@@ -63,7 +63,7 @@ class LaunchReport:
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """Why a kernel is the one it is, where there were several."""
+    """Why a kernel is the one it is, where there were several, or a loop is opened or kept."""
 
     kernel: str
     reason: str
@@ -252,3 +252,6 @@ def _choices(program: AnalysedProgram) -> Iterator[KernelChoice]:
             yield KernelChoice(name, kernel.reason)
     for node, choice in program.products:
         yield KernelChoice(at_source(node.name, node.location), choice.reason)
+    for loop in program.loops:
+        verdict = "opened" if loop.opened else "kept"
+        yield KernelChoice(at_source("while", loop.location), f"{verdict}: {loop.reason}")

@@ -23,6 +23,7 @@ from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 from hlo.passes.layouts.assign_layouts import AssignLayouts
 from hlo.passes.layouts.choose import LayoutDecision
 from hlo.passes.memory.schedule import Decision, Schedule
+from hlo.passes.simplify.analyze_trip_counts import AnalyzeTripCounts, LoopDecision
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class AnalysedProgram:
         edges: the decisions of `fuse`, with their reasons.
         layouts: those of `assign-layouts`.
         planned: what `schedule` did with each block.
+        loops: the decisions on opening those that run a known number of times.
         products: matrix products that are, or could be, calls of the vendor's library.
         donate: arguments whose memory the caller lets results take over.
         compiled: the host program, where it is known.
@@ -46,6 +48,7 @@ class AnalysedProgram:
     edges: tuple[Edge, ...]
     layouts: tuple[LayoutDecision, ...] = ()
     planned: tuple[Decision, ...] = ()
+    loops: tuple[LoopDecision, ...] = ()
     products: tuple[tuple[Node, ProductChoice], ...] = ()
     donate: tuple[int, ...] = ()
     compiled: HostProgram | None = None
@@ -101,10 +104,13 @@ def analyse(
     at, fuse = next((i, step) for i, step in enumerate(steps) if isinstance(step, Fuse))
     layouts: list[LayoutDecision] = []
     planned: list[Decision] = []
+    loops: list[LoopDecision] = []
 
     def before(_: int, element: PipelineElement, module: ir.Module) -> None:
         if isinstance(element, AssignLayouts):
             layouts.extend(element.decisions(module))
+        elif isinstance(element, AnalyzeTripCounts):
+            loops.extend(element.decide(copy_of(module)))
         elif isinstance(element, Schedule):
             planned.extend(element.decide(module))
 
@@ -126,6 +132,7 @@ def analyse(
         tuple(edges),
         tuple(layouts),
         tuple(planned),
+        tuple(loops),
         tuple(products),
         tuple(donate),
         compiled,
