@@ -17,10 +17,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
+import ml_dtypes
 import numpy as np
 from micro_dots import measured_peak
 from timing import (
@@ -62,6 +63,9 @@ class Convolution:
         gradient: `input` or `weights`: what the gradient of the convolution is taken by.
         transposed: the convolution's stride divides the input's: it enlarges it.
         planes: whether channels come ahead of the spatial dimensions.
+        outputs_first: whether kernels have PyTorch's order: output features, inputs, window.
+        kind: dtype of input and kernel; results of int8 are int32.
+        fast: whether ours is compiled with that option.
     """
 
     name: str
@@ -76,6 +80,14 @@ class Convolution:
     gradient: str = ""
     transposed: bool = False
     planes: bool = False
+    outputs_first: bool = False
+    kind: str = "float32"
+    fast: bool = False
+
+    @property
+    def tolerance(self) -> float:
+        """The most that results may differ, relative to the largest."""
+        return 2e-2 if self.kind == "bfloat16" else TOLERANCE
 
     @property
     def results(self) -> tuple[int, ...]:
@@ -105,12 +117,15 @@ class Convolution:
     def arguments(self) -> list[Array]:
         """(input, kernel), (result's gradient, kernel) or (input, result's gradient)."""
         rng = np.random.default_rng(0)
-        kernel = (*(self.window,) * len(self.sizes), self.inputs // self.groups, self.outputs)
+        kernel = self._kernel_shape()
         data = self._data(self.sizes, self.inputs)
         result = self._data(self.results, self.outputs)
         first = result if self.gradient == "input" or self.transposed else data
         second = result if self.gradient == "weights" else kernel
-        return [rng.standard_normal(shape, np.float32) for shape in (first, second)]
+        if self.kind == "int8":
+            return [rng.integers(-128, 128, shape, np.int8) for shape in (first, second)]
+        dtype = ml_dtypes.bfloat16 if self.kind == "bfloat16" else np.dtype(self.kind)
+        return [rng.standard_normal(shape, np.float32).astype(dtype) for shape in (first, second)]
 
     def _data(self, sizes: tuple[int, ...], features: int) -> tuple[int, ...]:
         if self.planes:
@@ -121,7 +136,7 @@ class Convolution:
     def _numbers(self) -> tuple[str, str, str]:
         letters = "DHW"[-len(self.sizes) :]
         data = f"NC{letters}" if self.planes else f"N{letters}C"
-        return data, f"{letters}IO", data
+        return data, f"OI{letters}" if self.outputs_first else f"{letters}IO", data
 
     def function(self, jax: Any, first: Any, second: Any) -> Any:
         """The computation, of the jax module and the arguments."""
@@ -132,6 +147,7 @@ class Convolution:
                 x, kernel, (self.stride,) * rank, self.pads,
                 rhs_dilation=(self.dilation,) * rank,
                 dimension_numbers=self._numbers, feature_group_count=self.groups,
+                preferred_element_type=np.int32 if self.kind == "int8" else None,
             )  # fmt: skip
 
         if self.gradient == "weights":
@@ -143,18 +159,29 @@ class Convolution:
         return convolve(first, second)
 
     def _kernel_shape(self) -> tuple[int, ...]:
-        return (*(self.window,) * len(self.sizes), self.inputs // self.groups, self.outputs)
+        window, inputs = (self.window,) * len(self.sizes), self.inputs // self.groups
+        if self.outputs_first:
+            return (self.outputs, inputs, *window)
+        return (*window, inputs, self.outputs)
 
-    def torch(self, torch: Any, first: Array, second: Array) -> Run:
-        """A run of torch's own operation."""
+    def torch(self, torch: Any, first: Array, second: Array) -> Run | None:
+        """A run of torch's own operation; None where it has none."""
         rank = len(self.sizes)
+        if self.kind == "int8":
+            return None
+
+        def tensor(array: Array) -> Any:
+            value = torch.from_numpy(array.astype(np.float32))
+            return value.to(getattr(torch, self.kind))
 
         def data(array: Array) -> Any:
-            value = torch.from_numpy(array)
+            value = tensor(array)
             return value if self.planes else value.movedim(-1, 1)
 
         def kernel(array: Array) -> Any:
-            value = torch.from_numpy(array)
+            value = tensor(array)
+            if self.outputs_first:
+                return value
             return value.permute(rank + 1, rank, *range(rank)).contiguous()
 
         pad = [low for low, _ in self.pads]
@@ -186,6 +213,8 @@ class Pool:
     stride: int
     kind: str  # max, average, gradient of max
     planes: bool = False
+    fast: ClassVar[bool] = False
+    tolerance: ClassVar[float] = TOLERANCE
 
     @property
     def flops(self) -> int:
@@ -296,6 +325,18 @@ def cases() -> Iterator[Case]:
     yield Convolution("causal depthwise 4 1024 at 512", (512,), 1024, 1024, 4, groups=1024)
     yield Convolution("3x3x3 32 at 16x56x56", (16, 56, 56), 32, 32, 3)
     yield Convolution("3x3x3 1 to 16 at 32x64x64", (32, 64, 64), 1, 16, 3)
+    for planes, order in ((False, ""), (True, ", planes")):
+        yield Convolution(
+            f"3x3 64 at 56{order}, PyTorch's kernel", (56, 56), 64, 64, 3, planes=planes,
+            outputs_first=True,
+        )  # fmt: skip
+    for size, features in ((56, 64), (14, 256)):
+        common = ((size, size), features, features, 3)
+        name = f"3x3 {features} at {size}"
+        yield Convolution(f"{name}, int8", *common, kind="int8")
+        yield Convolution(f"{name}, bfloat16", *common, kind="bfloat16")
+        yield Convolution(f"{name}, bfloat16, fast", *common, kind="bfloat16", fast=True)
+        yield Convolution(f"{name}, fast", *common, fast=True)
     for by in ("input", "weights"):
         end = f", gradient by the {by}"
         for size, features, batch in (
@@ -366,19 +407,20 @@ def measure(case: Case, clock: Clock, threads: int, rounds: int) -> Figure:
 
     arguments = case.arguments()
     lowered = jax.jit(lambda *a: case.function(jax, *a)).lower(*arguments)
-    compiled = compile_program(lowered.as_text(), threads=threads)
+    compiled = compile_program(lowered.as_text(), threads=threads, fast=case.fast)
     executable, on_device = lowered.compile(), [jax.device_put(a) for a in arguments]
     expected = np.asarray(executable(*on_device), np.float64)
     found = np.asarray(compiled(*arguments)[0], np.float64)
     error = np.abs(found - expected).max() / np.abs(expected).max()
-    if not error <= TOLERANCE:
+    if not error <= case.tolerance:
         print(f"{case.name}: results differ from jax's by {error:.2g}", file=sys.stderr)
     runs: list[Run] = [
         lambda: compiled(*arguments),
         lambda: jax.block_until_ready(executable(*on_device)),
     ]
     if (torch := torch_of(threads)) is not None:
-        runs.append(case.torch(torch, *arguments))
+        run = case.torch(torch, *arguments)
+        runs += [] if run is None else [run]
     seconds = time_in_turn(runs, clock, rounds)
     torch_us = 1e6 * seconds[2] if len(seconds) > 2 else None
     rate = case.flops / seconds[0] / 1e9
