@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 from hlo import ir
 from hlo.passes.rewrite.tensor_types import element_of, is_integer, shape_of
 from hlo.passes.rewrite.walk import body_of, terminator_of
@@ -91,6 +94,56 @@ def reduce_of_reduce(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     kept = [d for d in range(len(shape_of(inner.operands[0]))) if d not in dimensions]
     dimensions += [kept[d] for d in ir.attributes.ints(op, "dimensions")]
     return s.builder.reduce(inner.operands[0], initial, sorted(dimensions), combiner)
+
+
+@TABLE.rule("reduce")
+def reduce_of_diagonal(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """The sum of a square matrix of which a comparison of iotas leaves the diagonal, 0 elsewhere,
+    is that of the diagonal, a slice of its elements in a row: a trace. Needs an initial value of 0.
+    """
+    chosen = s.producer(op.operands[0], "hlo.select")
+    if chosen is None or len(op.results) != 1 or combiner_of(op) != "add":
+        return None
+    predicate, matrix, other = chosen.operands
+    shape, initial = shape_of(matrix), op.operands[1]
+    if len(shape) != 2 or shape[0] != shape[1] or 0 in shape or shape_of(predicate) != shape:
+        return None
+    whole = sorted(ir.attributes.ints(op, "dimensions")) == [0, 1]
+    if not whole or element_of(op.results[0]) != element_of(matrix):
+        return None
+    # -0 + 0 is 0: a sum that begins with 0 is the same without zeros.
+    if not _is_zero(s.splat(other)) or not _is_zero(start := s.splat(initial)):
+        return None
+    if _has_negative_zero(start, element_of(matrix)) or not _is_diagonal(predicate, s):
+        return None
+    size = shape[0]
+    row = s.builder.reshape(matrix, [size * size])
+    diagonal = s.builder.slice(row, [0], [size * size], [size + 1])
+    return s.builder.reduce(diagonal, initial, [0], "add")
+
+
+def _is_zero(number: Any) -> bool:
+    return number is not None and number == 0
+
+
+def _has_negative_zero(zero: Any, element: ir.Type) -> bool:
+    if is_integer(element):
+        return False
+    parts = complex(zero)
+    return min(math.copysign(1, parts.real), math.copysign(1, parts.imag)) < 0
+
+
+def _is_diagonal(predicate: ir.Value, s: Simplifier) -> bool:
+    """Whether a value says of each place of a matrix whether its row is its column."""
+    compare = s.producer(predicate, "hlo.compare")
+    if compare is None or ir.attributes.enum(compare, "comparison_direction") != "EQ":
+        return False
+    counted = [s.producer(operand, "hlo.iota") for operand in compare.operands]
+    element = element_of(compare.operands[0])
+    if not isinstance(element, ir.IntegerType) or element.width < 32:
+        return False
+    dims = [ir.attributes.integer(i, "iota_dimension") for i in counted if i is not None]
+    return sorted(dims) == [0, 1]
 
 
 def _combine(

@@ -563,3 +563,46 @@ def test_fast_rules_are_apart(lines: str, left: list[str]) -> None:
     text = function("%x: tensor<8xf32>", "tensor<8xf32>", f"{lines}\nreturn %0 : tensor<8xf32>")
     assert op_names(simplify(text, [SimplifyOps(fast=True)])) == left
     assert op_names(simplify(text, [SimplifyOps()])) != left
+
+
+def _trace(element: str, initial: str, counted: str, direction: str) -> str:
+    matrix, count, places = f"tensor<8x8x{element}>", f"tensor<8x8x{counted}>", "tensor<8x8xi1>"
+    zero = initial.replace("-", "")
+    return function(
+        f"%x: {matrix}", f"tensor<{element}>",
+        f"%i = hlo.iota dim = 0 : {count}\n%j = hlo.iota dim = 1 : {count}\n"
+        f"%p = hlo.compare {direction}, %i, %j : ({count}, {count}) -> {places}\n"
+        f"%z = hlo.constant dense<{initial}> : tensor<{element}>\n"
+        f"%w = hlo.constant dense<{zero}> : {matrix}\n"
+        f"%s = hlo.select %p, %x, %w : {places}, {matrix}\n"
+        f"%0 = hlo.reduce(%s init: %z) applies hlo.add across dimensions = [0, 1] : "
+        f"({matrix}, tensor<{element}>) -> tensor<{element}>\nreturn %0 : tensor<{element}>",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "element, initial, counted, direction, sliced",
+    [
+        ("f32", "0.0", "i32", "EQ", True),
+        ("bf16", "0.0", "i64", "EQ", True),
+        ("i32", "0", "i32", "EQ", True),
+        ("complex<f32>", "(0.0, 0.0)", "i32", "EQ", True),
+        ("f32", "-0.0", "i32", "EQ", False),  # -0 is kept by a sum of -0 alone
+        ("f32", "1.0", "i32", "EQ", False),
+        ("f32", "0.0", "i8", "EQ", False),  # rows of a longer matrix are counted modulo 256
+        ("f32", "0.0", "i32", "LE", False),
+    ],
+)
+def test_a_trace_reads_the_diagonal(
+    element: str, initial: str, counted: str, direction: str, sliced: bool
+) -> None:
+    quarters = np.random.default_rng(1).integers(-8, 9, (8, 8)) / 4  # sums are exact
+    if element in ("i32",):
+        quarters = quarters * 4
+    elsewhere = np.where(np.eye(8, dtype=bool), quarters, np.nan if "f" in element else 7)
+    text = _trace(element, initial, counted, direction)
+    with np.errstate(invalid="ignore"):
+        matrices = [m.astype(DTYPES[element]) for m in (quarters, elsewhere, quarters * -0.0)]
+    for matrix in matrices if direction == "EQ" else matrices[:1]:
+        module = assert_same(text, matrix)
+        assert ("slice" in op_names(module)) == sliced
