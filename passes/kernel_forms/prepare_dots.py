@@ -160,6 +160,8 @@ def _turn_constant(op: ir.Operation) -> bool:
     numbers = _numbers(op)
     if node.operands[1].rank != 2 or list(numbers.rhs_contracting_dimensions) != [1]:
         return False
+    if list(numbers.rhs_batching_dimensions):
+        return False
     if not node.results[0].type.is_float or word_instruction(node, depth_of(node)) is not None:
         return False
     if _few_vectors(node) or min(node.operands[1].shape) < 2:

@@ -8,6 +8,8 @@ from core_programs import Program, Value, sample
 from test_contractions import dot
 from test_matrix_vectors import bias_and_residual
 
+import hlo
+
 TURNED = ([1], [1])  # [m, k] x [n, k]
 BOTH = ([0], [1])  # [k, m] x [n, k]
 LEFT = ([0], [0])  # [k, m] x [k, n]
@@ -98,3 +100,20 @@ def test_result_does_not_depend_on_threads() -> None:
     p.result(dot(p, p.sample((200, 900), "f32"), p.sample((300, 900), "f32"), TURNED))
     one, four = (hlo.compile(p.text, threads=t)(*p.arguments) for t in (1, 4))
     assert one[0].tobytes() == four[0].tobytes()
+
+
+def test_a_constant_matrix_whose_rows_are_a_batch() -> None:
+    """Rows of a constant that each meet a matrix of their own: it is not turned around."""
+    left = "tensor<3x40x16xf32>"
+    text = f"""
+    func.func @main(%x: {left}) -> tensor<3x16xf32> {{
+      %w = hlo.constant dense<{np.arange(120.0).reshape(3, 40).tolist()}> : tensor<3x40xf32>
+      %0 = hlo.dot_general %x, %w, batching_dims = [0] x [0], contracting_dims = [1] x [1]
+        : ({left}, tensor<3x40xf32>) -> tensor<3x16xf32>
+      return %0 : tensor<3x16xf32>
+    }}
+    """
+    weights = np.arange(120, dtype=np.float32).reshape(3, 40)
+    x = np.random.default_rng(0).standard_normal((3, 40, 16), np.float32)
+    (found,) = hlo.compile(text)(x)
+    np.testing.assert_allclose(found, np.einsum("bki,bk->bi", x, weights), rtol=1e-4, atol=1e-3)
