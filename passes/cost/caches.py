@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
-from hlo.passes.cost.machine import HOST, L2, L3
+from hlo.passes.cost.machine import HOST, L1, L2, L3
 from hlo.passes.hlo_to_loops.graph import Node
 
+# What stays in the first-level cache from one pass over it to the next, beside other things.
+NEAR_BYTES = HOST.levels[L1].capacity // 2
 # What stays in a core's own cache from one pass over it to the next.
 CORE_BYTES = HOST.levels[L2].capacity
 # What is found in the cache that cores share by whoever reads it next: others use it too.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hlo.passes.cost.caches import NEAR_BYTES
 from hlo.passes.cost.cycles import MULTIPLY_ADDS
 from hlo.passes.cost.machine import HOST, MEMORY
 from hlo.passes.cost.op_cost import has_wide_window, multiply_adds, spatial_size
@@ -62,9 +63,10 @@ def wants_features_last(node: Node, labels: Sequence[str]) -> bool:
 
 def reread_bytes(operand: Tensor) -> int:
     """What it costs that a fold does not go along rows, if its result is combined with them again:
-    the operand does not stay in the cache from one pass to the other.
+    the operand does not stay in the cache from one pass to the other, unless it is small.
     """
-    return bytes_of(operand)
+    amount = bytes_of(operand)
+    return amount if amount > NEAR_BYTES else 0
 
 
 def idle_bytes(tensor: Tensor) -> int:

@@ -64,10 +64,25 @@ func.func @scattered(%x: tensor<8x4x32x64xf32>, %y: tensor<8x4x64x16xf32>, %z: t
 // A softmax along columns reads what a dot makes: as rows of the transposed product they are read
 // once, and the next dot takes them in any order.
 // CHECK-LABEL: func.func @columns
-// CHECK: hlo.dot_general {{.*}} -> tensor<64x48xf32, #hlo.layout<[0, 1]>>
-// CHECK: hlo.divide {{.*}} : tensor<64x48xf32, #hlo.layout<[0, 1]>>
-// CHECK: hlo.dot_general {{.*}} : (tensor<64x48xf32, #hlo.layout<[0, 1]>>, tensor<64x16xf32>) -> tensor<48x16xf32>
-func.func @columns(%k: tensor<64x16xf32>, %q: tensor<48x16xf32>, %v: tensor<64x16xf32>) -> tensor<48x16xf32> {
+// CHECK: hlo.dot_general {{.*}} -> tensor<256x96xf32, #hlo.layout<[0, 1]>>
+// CHECK: hlo.divide {{.*}} : tensor<256x96xf32, #hlo.layout<[0, 1]>>
+// CHECK: hlo.dot_general {{.*}} : (tensor<256x96xf32, #hlo.layout<[0, 1]>>, tensor<256x16xf32>) -> tensor<96x16xf32>
+func.func @columns(%k: tensor<256x16xf32>, %q: tensor<96x16xf32>, %v: tensor<256x16xf32>) -> tensor<96x16xf32> {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %0 = hlo.dot_general %k, %q, contracting_dims = [1] x [1] : (tensor<256x16xf32>, tensor<96x16xf32>) -> tensor<256x96xf32>
+  %1 = hlo.exponential %0 : tensor<256x96xf32>
+  %2 = hlo.reduce(%1 init: %zero) applies hlo.add across dimensions = [0] : (tensor<256x96xf32>, tensor<f32>) -> tensor<96xf32>
+  %3 = hlo.broadcast_in_dim %2, dims = [1] : (tensor<96xf32>) -> tensor<256x96xf32>
+  %4 = hlo.divide %1, %3 : tensor<256x96xf32>
+  %5 = hlo.dot_general %4, %v, contracting_dims = [0] x [0] : (tensor<256x96xf32>, tensor<256x16xf32>) -> tensor<96x16xf32>
+  return %5 : tensor<96x16xf32>
+}
+
+// What stays in the first-level cache is folded down its columns, which are lanes: 64 x 48 x 4 bytes.
+// CHECK-LABEL: func.func @few_columns
+// CHECK-NOT: #hlo.layout
+// CHECK: return
+func.func @few_columns(%k: tensor<64x16xf32>, %q: tensor<48x16xf32>, %v: tensor<64x16xf32>) -> tensor<48x16xf32> {
   %zero = hlo.constant dense<0.0> : tensor<f32>
   %0 = hlo.dot_general %k, %q, contracting_dims = [1] x [1] : (tensor<64x16xf32>, tensor<48x16xf32>) -> tensor<64x48xf32>
   %1 = hlo.exponential %0 : tensor<64x48xf32>
