@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Set
 from dataclasses import dataclass
 
@@ -26,6 +27,8 @@ from hlo.passes.rewrite.tensor_types import element_of, shape_of
 from hlo.passes.rewrite.walk import operations_named
 from hlo.passes.simplify.dead_code import erase_dead_ops
 
+SETS, WAYS = 1024, 16  # of lines in the second-level cache
+FEWEST_TILES = 96  # of a run of columns that make up for a copy of the kernel
 MOST_EMPTY = 8  # one in so many columns of constants
 MOST_PACKED_AGAIN = 1 << 16  # elements that work units pack beyond the first time: some 15 us
 
@@ -37,7 +40,8 @@ class PackKernels(Pass):
     A kernel that is a constant is packed here, and so costs a program nothing when it runs. One
     that is made of another tensor (turned around, transposed from the order of another framework)
     is packed ahead of the convolution if otherwise many work units would each do it. What is in
-    memory in the right order stays: it is read where it lies.
+    memory in the right order is read where it lies, unless its rows are so far apart that a run of
+    columns does not stay in the second-level cache, and many tiles read it.
 
     Where instructions on words multiply, of 8-bit integers and bf16 (prepare-words), the kernel is
     always packed: the features of a word lie side by side.
@@ -138,7 +142,8 @@ def _pack(
     span = 1 if word is None else WORD_BYTES // node.operands[0].type.memory_bytes
     form = _Form(node.operands[1].shape, tiling.width, span)
     panels = _constant_panels(kernel, form, packable, constants)
-    if panels is None and (span > 1 or _is_packed_often(kernel, node, tiling)):
+    again = _is_packed_often(kernel, node, tiling) or _leaves_cache(kernel, node, tiling)
+    if panels is None and (span > 1 or again):
         panels = _stored(Builder.before(op), kernel, form)
     if panels is None:
         return False
@@ -167,6 +172,20 @@ def _is_packed_often(kernel: ir.Value, node: Node, tiling: Tiling) -> bool:
     if isinstance(made, ir.Block) or made.name not in MOVES:
         return False
     return again > MOST_PACKED_AGAIN and len(list(kernel.uses)) == 1
+
+
+def _leaves_cache(kernel: ir.Value, node: Node, tiling: Tiling) -> bool:
+    """Whether the columns of tiles, read where they lie, leave the cache from tile to tile: rows so
+    far apart share few of its sets. Many tiles make up for a copy.
+    """
+    made = kernel.owner
+    if not isinstance(made, ir.Block) and made.name != "hlo.reshape":
+        return False  # what computes it has to store it for this
+    lines = tiling.vectors
+    apart = math.gcd(max(1, tiling.shape[-1] // tiling.lanes), SETS)
+    fit = SETS // apart * lines * WAYS
+    rows = node.operands[1].size // tiling.shape[-1]
+    return tiling.positions >= FEWEST_TILES and 2 * rows * lines > fit
 
 
 def _is_for_kernel(source: ir.Operation, kernel: ir.Value, packable: Set[ir.Operation]) -> bool:

@@ -75,3 +75,13 @@ def test_kernels_in_another_order_before_many_positions(
     p.check(ulps=64)
     names = [cost.name for cost in hlo.compile(p.text).cost_analysis().kernels]
     assert any("transpose" in name and "convolution" not in name for name in names)
+
+
+def test_kernels_with_rows_far_apart() -> None:
+    """Rows of 1024 features: 16 sets of 16 lines hold 256 of them, and 100 tiles read 384."""
+    p = Program()
+    x, w = p.sample((1, 1400, 128), "f32"), p.sample((3, 128, 1024), "f32")
+    y = convolve(p, x, w, "b0f 0io b0f", [1], [(1, 1)], [1], [1])
+    p.result(p.op("negate", [y], y.shape))
+    p.check(ulps=64)
+    assert len(hlo.compile(p.text).cost_analysis().kernels) == 2

@@ -54,3 +54,13 @@ func.func private @stay(%x: tensor<1x56x56x64xf32>, %k: tensor<3x3x64x64xf32>, %
   %2 = hlo.convolution(%y, %t) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x9x14x16xf32>, tensor<3x3x16x64xf32>) -> tensor<2x7x12x64xf32>
   return %0, %1, %2 : tensor<1x54x54x64xf32>, tensor<1x54x54x64xf32>, tensor<2x7x12x64xf32>
 }
+
+// Rows of 512 features are 2 KiB apart: 1024 / 32 sets of 16 lines hold 512 rows, and 125 tiles read 1536.
+// CHECK-LABEL: func.func private @far_apart
+// CHECK: hlo.transpose {{.*}} -> tensor<16x3x512x32xf32>
+// CHECK: hlo.optimization_barrier
+// CHECK: hlo.convolution
+func.func private @far_apart(%x: tensor<1x1502x512xf32>, %k: tensor<3x512x512xf32>) -> tensor<1x1500x512xf32> {
+  %0 = hlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1502x512xf32>, tensor<3x512x512xf32>) -> tensor<1x1500x512xf32>
+  return %0 : tensor<1x1500x512xf32>
+}
