@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from hlo import ir
@@ -16,6 +17,33 @@ from hlo.passes.rewrite.walk import body_of, functions
 
 LARGEST = 256  # element operations of a kernel whose code another launch may hold
 MOST_MEMBERS = 64
+MOST_WAITING = 1 << 16  # bytes that are kept for longer, for a launch fewer
+
+
+def _ready(region: Region, small: Set[Node]) -> dict[Node, int]:
+    """The position of the last op, small ones apart, that each op waits for."""
+    position = {node: i for i, node in enumerate(region.nodes) if node not in small}
+    found: dict[Node, int] = {}
+    for node in region.nodes:
+        makers = [t.producer for t in captured(node) if t.producer is not None]
+        found[node] = max((position.get(maker, -1) for maker in makers), default=-1)
+    return found
+
+
+def _waiting_bytes(
+    small: Node, first: Node, readers: Mapping[Node, Sequence[Node]], ready: Mapping[Node, int]
+) -> int:
+    """Bytes that other readers of a kernel could free before its first reader can run."""
+    freed = {
+        operand
+        for reader in readers[small]
+        if ready[reader] < ready[first]
+        for operand in captured(reader)
+        if (maker := operand.producer) is not None
+        and maker in readers
+        and readers[maker][-1] is reader
+    }
+    return sum(operand.size * operand.type.memory_bytes for operand in freed)
 
 
 @dataclass(frozen=True)
@@ -27,6 +55,8 @@ class JoinSmallSteps(Pass):
 
     That is done where the cost model says that it takes less time: not within loops, where a launch
     costs next to nothing, and not if several threads would be faster at what one does then.
+    Nor is it done if other readers could run before the first one, and would free more than
+    `most_waiting` bytes: they would wait for the launch.
 
     Requires: `fuse` ran.
     Guarantees: kernels stay in their order; what is joined does `largest` element operations at
@@ -40,6 +70,7 @@ class JoinSmallSteps(Pass):
 
     largest: int = LARGEST
     most_members: int = MOST_MEMBERS
+    most_waiting: int = MOST_WAITING
 
     def run(self, module: ir.Module) -> bool:
         changed = False
@@ -64,16 +95,19 @@ class JoinSmallSteps(Pass):
             for operand in captured(node):
                 if operand.producer in readers:
                     readers[operand.producer].append(node)
+        small = {node for node in region.nodes if readers[node] and self._is_small(node)}
+        ready = _ready(region, small)
         launch: dict[Node, list[Node]] = {}
         for node in reversed(region.nodes):
             launch[node] = [node]
-            if not readers[node] or not self._is_small(node):
+            if node not in small:
                 continue
             # Launches run where their last members stand; this one must run before all others.
             members = min((launch[r] for r in readers[node]), key=lambda m: position[m[-1]])
             if not may_be_member(members[-1]) or len(members) >= self.most_members:
                 continue
-            if launch_choice([[node], members], in_loop).joins:
+            waiting = 0 if in_loop else _waiting_bytes(node, members[-1], readers, ready)
+            if waiting <= self.most_waiting and launch_choice([[node], members], in_loop).joins:
                 members.insert(0, node)
                 launch[node] = members
         joined = {id(members): members for members in launch.values() if len(members) > 1}

@@ -15,7 +15,15 @@ from hlo.passes.fusion.op_traits import ELEMENTWISE
 from hlo.passes.hlo_to_host.bufferize import LARGEST_STORED_SPLAT
 from hlo.passes.hlo_to_host.carried import BRANCHES, branch_source, carried_through
 from hlo.passes.hlo_to_host.liveness import BlockLiveness
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, splat_of
+from hlo.passes.hlo_to_loops.graph import (
+    Node,
+    Region,
+    Tensor,
+    captured,
+    is_composite,
+    splat_of,
+    users,
+)
 from hlo.passes.hlo_to_loops.sort_kernel import sort_in
 from hlo.passes.memory.scheduling import Problem, Step, Value, profile
 from hlo.passes.simplify.dead_code import has_effects
@@ -205,12 +213,36 @@ def written_over(node: Node) -> list[tuple[Tensor, Tensor]]:
         pairs = [(outer.get(o), results.get(r)) for o, r in written_over(inner)]
         return [(o, r) for o, r in pairs if o is not None and r is not None]
     elif node.name == "fusion":
-        unmoved = _read_where_written(node.regions[0])
-        pairs = zip(node.regions[0].arguments, node.operands, strict=True)
-        candidates = [operand for argument, operand in pairs if argument in unmoved]
+        outer = dict(zip(node.regions[0].arguments, node.operands, strict=True))
+        made = dict(zip(node.regions[0].results, node.results, strict=True))
+        pairs = _over_in(node.regions[0])
+        return [(outer[o], made[r]) for o, r in pairs if _alike(outer[o], made[r])]
     else:
         return []
     return [(o, r) for r in node.results for o in candidates if _alike(o, r)]
+
+
+def _over_in(region: Region) -> list[tuple[Tensor, Tensor]]:
+    """(argument, result) of a kernel, the second computed where the first is read, or in its rows.
+
+    What several members of a composite read, none of them writes over.
+    """
+    if not is_composite(region):
+        unmoved = _read_where_written(region)
+        return [(a, r) for r in region.results for a in region.arguments if a in unmoved]
+    found: list[tuple[Tensor, Tensor]] = []
+    readers = users(region.nodes)
+    for member in region.nodes:
+        inner = member.regions[0]
+        outer = dict(zip(inner.arguments, member.operands, strict=True))
+        made = dict(zip(inner.results, member.results, strict=True))
+        found += [
+            (outer[a], made[r])
+            for a, r in _over_in(inner)
+            if outer[a] in region.arguments and readers[outer[a]] == [member]
+            if made[r] in region.results
+        ]
+    return found
 
 
 def _alike(operand: Tensor, result: Tensor) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hlo import ir
 from hlo.passes.base import Pass
@@ -12,9 +12,12 @@ from hlo.passes.hlo_to_host.carried import carried_through
 from hlo.passes.hlo_to_host.program import entry_of, results_in_arguments
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
 from hlo.passes.memory.block_problem import CONTROL_FLOW, BlockProblem, block_problem, nested_homes
-from hlo.passes.memory.scheduling import Recomputed, profile, recompute
+from hlo.passes.memory.schedule import reorder
+from hlo.passes.memory.scheduling import Problem, Recomputed, orders, profile, recompute
 from hlo.passes.rewrite.walk import reads_from_outside
 
+# Orders that are tried, besides the one that the ops have.
+RULES = ("free early", "free early, small ones too", "make late, free early")
 MOST_ROUNDS = 8  # over the program: what is at the peak changes
 DEAR = frozenset({"custom_call", "scatter", "dynamic_update_slice", "rng_bit_generator"})
 
@@ -26,7 +29,8 @@ class Rematerialize(Pass):
 
     Cheap kernels come first, by the time that the cost model gives them for each byte saved; dots,
     convolutions and whole chains of kernels if they must. Loops, branches, updates in place and
-    library calls are not run again. If the budget cannot be met, the least found is left.
+    library calls are not run again. Ops change places where what runs again then costs less. If the
+    budget cannot be met, the least found is left.
 
     Requires: `fuse` ran; the core op set.
     Guarantees: results are unchanged to the bit: what runs again is the same kernel.
@@ -64,9 +68,12 @@ class Rematerialize(Pass):
 def _lower(region: Region, homes: Mapping[int, Tensor], budget: int) -> bool:
     """Makes values of a block again until it meets a budget, or else of the blocks at its peak."""
     block = block_problem(region, homes)
-    costs = [None if block.live.is_view(node) else _cost(node) for node in region.nodes]
-    found = recompute(block.problem, costs, budget)
+    order, found = _cheapest(block, budget)
     if any(found.again):
+        if order != list(range(len(order))):
+            reorder(block.nodes, [block.nodes[i] for i in order])
+            region.nodes[:] = [block.nodes[i] for i in order]
+            block = replace(block, nodes=list(region.nodes))
         _Rewriter(block, found).run()
         return True
     excess, at = found.peak - budget, profile(block.problem).at
@@ -84,6 +91,22 @@ def _lower(region: Region, homes: Mapping[int, Tensor], budget: int) -> bool:
         if peaks[i] > limit
     ]
     return any(lowered)
+
+
+def _cheapest(block: BlockProblem, budget: int) -> tuple[list[int], Recomputed]:
+    """An order of a block's steps, and what runs again in it: the cheapest that meets the budget,
+    else the one with the lowest peak.
+    """
+    problem, nodes = block.problem, block.nodes
+    costs = [None if block.live.is_view(node) else _cost(node) for node in nodes]
+    peak = profile(problem).peak
+    tried = {tuple(range(len(nodes))): None}
+    tried |= {tuple(order): None for rule, order in orders(problem, peak) if rule in RULES}
+    found: list[tuple[list[int], Recomputed]] = []
+    for order in tried:
+        ordered = Problem([problem.steps[i] for i in order], problem.values)
+        found.append((list(order), recompute(ordered, [costs[i] for i in order], budget)))
+    return min(found, key=lambda f: (max(f[1].peak, budget), f[1].price))
 
 
 def live_bytes_of(module: ir.Module) -> int:

@@ -70,7 +70,7 @@ class Schedule(Pass):
                 late = [node for node in late if _result_bytes(node) >= self.least_bytes]
                 ordered = [node for node in region.nodes if node not in late] + late
                 if ordered != list(region.nodes):
-                    _reorder(region.nodes, ordered)
+                    reorder(region.nodes, ordered)
                     changed = True
         return changed
 
@@ -170,7 +170,7 @@ def _settle(block: _Block, limit: int, decisions: list[Decision], apply: bool) -
         Decision(block.location, len(nodes), found.peak_before, found.peak, found.rule)
     )
     if found.peak < found.peak_before and apply:
-        _reorder(nodes, [nodes[i] for i in found.order])
+        reorder(nodes, [nodes[i] for i in found.order])
 
 
 def _made_of_arguments(region: Region, donated: Set[Tensor]) -> list[Node]:
@@ -205,7 +205,7 @@ def _result_bytes(node: Node) -> int:
     return sum(map(bytes_of, node.results))
 
 
-def _reorder(before: Sequence[Node], after: Sequence[Node]) -> None:
+def reorder(before: Sequence[Node], after: Sequence[Node]) -> None:
     """Moves the ops of a block into an order; what follows the last op stays last."""
     block = before[0].source.block
     operations = list(block.operations)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from hlo.passes.memory.scheduling.problem import Problem, Profile, Step, Value, profile
 from hlo.passes.memory.scheduling.recompute import Recomputed, recompute
-from hlo.passes.memory.scheduling.schedule_steps import Found, as_given, schedule
+from hlo.passes.memory.scheduling.schedule_steps import Found, as_given, orders, schedule
 
 __all__ = [
     "Found",
@@ -22,6 +22,7 @@ __all__ = [
     "Step",
     "Value",
     "as_given",
+    "orders",
     "profile",
     "recompute",
     "schedule",

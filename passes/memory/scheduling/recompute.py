@@ -17,6 +17,7 @@ from hlo.passes.memory.scheduling.problem import Problem, Profile, Step, Value, 
 LONGEST_CHAIN = 24  # steps that are run again for one value
 TRIES = 12  # values that are tried for real at one peak
 MOST_ROUNDS = 2000
+STAGES = (8, 32, 128)  # parts of the peak that are aimed off it where the budget is far
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,14 @@ class Recomputed:
         origins: for each step the step of the old problem that it is.
         again: for each step whether it runs again what ran before.
         peak: most bytes live at once.
+        price: what all that run again cost.
     """
 
     problem: Problem
     origins: tuple[int, ...]
     again: tuple[bool, ...]
     peak: int
+    price: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,25 @@ def recompute(problem: Problem, costs: Sequence[float | None], budget: int) -> R
     for _ in range(MOST_ROUNDS):
         if profiled.peak <= budget:
             break
-        better = _better(plan, profiled, budget)
+        better = next(
+            filter(None, (_better(plan, profiled, b) for b in _aims(profiled, budget))), None
+        )
         if better is None:
             break
         plan, profiled = better
-    return Recomputed(plan.problem, tuple(plan.origins), tuple(plan.again), profiled.peak)
+    price = sum(
+        costs[at] or 0.0 for at, again in zip(plan.origins, plan.again, strict=True) if again
+    )
+    return Recomputed(plan.problem, tuple(plan.origins), tuple(plan.again), profiled.peak, price)
+
+
+def _aims(profiled: Profile, budget: int) -> list[int]:
+    """Bytes to aim at: the budget, else somewhat less than the peak.
+
+    Steps that run again are themselves above a budget that is far.
+    """
+    nearer = (profiled.peak - max(1, profiled.peak // part) for part in STAGES)
+    return list(dict.fromkeys([budget, *(max(budget, aim) for aim in nearer)]))
 
 
 def _better(plan: _Plan, profiled: Profile, budget: int) -> tuple[_Plan, Profile] | None:

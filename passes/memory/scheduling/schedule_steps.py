@@ -44,7 +44,7 @@ def schedule(
     if before - least_at(problem, profiled.at) <= least_gain * before:
         return as_it_was
     found: dict[tuple[int, ...], Found] = {}
-    for rule, order in _orders(problem, before):
+    for rule, order in orders(problem, before):
         peak = profile(problem, order).peak
         found.setdefault(tuple(order), Found(tuple(order), peak, before, rule))
     least = min(before, *(other.peak for other in found.values()))
@@ -64,7 +64,8 @@ def as_given(problem: Problem, peak: int) -> Found:
     return Found(tuple(range(len(problem.steps))), peak, peak, "as it was")
 
 
-def _orders(problem: Problem, limit: int) -> Iterator[tuple[str, list[int]]]:
+def orders(problem: Problem, limit: int) -> Iterator[tuple[str, list[int]]]:
+    """(rule, order) of each rule; `limit` as of `freeing_first`."""
     given = list(range(len(problem.steps)))
     early = freeing_first(problem, given, limit)
     yield "free early", early

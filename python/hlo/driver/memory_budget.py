@@ -25,7 +25,15 @@ LISTED = 8  # buffers that an error names
 
 
 class MemoryBudgetError(CompileError):
-    """A program whose peak does not fit the budget that the caller gave."""
+    """A program whose peak does not fit the budget that the caller gave.
+
+    Attributes:
+        least: bytes of the lowest peak that was found.
+    """
+
+    def __init__(self, message: str, least: int) -> None:
+        super().__init__(message)
+        self.least = least
 
 
 @dataclass(frozen=True)
@@ -111,7 +119,7 @@ def plan_within(
             return found
         if found.peak_bytes < least.peak_bytes:
             least = found
-    raise MemoryBudgetError(_message(least, max_bytes))
+    raise MemoryBudgetError(_message(least, max_bytes), least.peak_bytes)
 
 
 def _message(least: PlannedProgram, max_bytes: int) -> str:

@@ -82,3 +82,19 @@ def test_random_problems_stay_sound() -> None:
         assert [
             o for o, again in zip(found.origins, found.again, strict=True) if not again
         ] == list(range(40))
+
+
+def test_what_runs_again_for_long_does_not_hide_a_lower_peak() -> None:
+    """40 bytes are kept while 60 come and go, and 100 throughout; to make the 40 again takes ten
+    steps, which have more bytes live in all than are saved.
+    """
+    chain = 10
+    narrow, wide = chain + 1, chain + 2
+    values = [Value(100), *(Value(1) for _ in range(chain - 1)), Value(40), Value(1), Value(60)]
+    steps = [Step((0,)), *(Step((i,), (i - 1,)) for i in range(1, chain + 1))]
+    steps += [Step((narrow,), (chain,)), Step((wide,), (narrow,)), Step((), (wide,))]
+    problem = Problem([*steps, Step((), (chain, 0))], values)
+    assert profile(problem).peak == 201  # 100 + 40 + 1 + 60
+    found = recompute(problem, [None, *[1.0] * (len(problem.steps) - 1)], 1)
+    assert found.peak == 161  # 100 + 1 + 60
+    assert found.price == sum(found.again) == chain
