@@ -32,8 +32,9 @@ class JoinReductionSteps(Pass):
     of the time, because one thread would take long.
 
     Requires: `split-reductions` marked the partial reductions; `fuse` ran.
-    Guarantees: only kernels whose every result small kernels alone read are joined with them, and
-    none that would have to wait for them while what they read takes up memory.
+    Guarantees: only kernels whose partial results small kernels alone read are joined with them,
+    and none that would have to wait for them while what they read takes up memory. What a kernel
+    stores besides, element by element, leaves the new one.
 
         %p = hlo.fusion(%x) kind "reduce" {...}           %0 = hlo.fusion(%x) kind "steps" {
         %0 = hlo.fusion(%p) kind "reduce" {...}     ==>     %p = hlo.fusion ...
@@ -56,7 +57,7 @@ class JoinReductionSteps(Pass):
 
     def _block(self, block: ir.Block) -> bool:
         ops = [op.operation for op in block.operations]
-        partial = [op for op in ops if _makes_partial_results(op)]
+        partial = [op for op in ops if _partial_results(op)]
         if not partial:
             return False
         position: dict[ir.Value, int] = {}
@@ -65,7 +66,8 @@ class JoinReductionSteps(Pass):
         return any(joined)
 
     def _join(self, op: ir.Operation, position: dict[ir.Value, int]) -> bool:
-        uses = [use.owner.operation for result in op.results for use in result.uses]
+        partial = _partial_results(op)
+        uses = [use.owner.operation for result in partial for use in result.uses]
         found = {use.results[0]: use for use in uses if len(use.results)}
         if not found or not all(len(use.results) for use in uses):
             return False
@@ -85,6 +87,9 @@ class JoinReductionSteps(Pass):
         if len(readers) > 1 and made_at[latest] > position.get(readers[0].results[0], -1):
             return False  # what one of them reads may come of another
         at = max(made_at[latest], position[op.results[0]])
+        others = [use.owner.operation for r in op.results if r not in partial for use in r.uses]
+        if any(len(o.results) and position.get(o.results[0], -1) <= at for o in others):
+            return False  # it would have to wait
         if at > position[op.results[0]] and not all(
             _lives_until(value, at, position) for value in op.operands
         ):
@@ -115,17 +120,19 @@ def is_worth_apart(choice: LaunchChoice) -> bool:
     return choice.apart < (1 - LEAST_SHARE) * choice.joined
 
 
-def _makes_partial_results(op: ir.Operation) -> bool:
-    """Whether each result is a reduction's partial results."""
+def _partial_results(op: ir.Operation) -> list[ir.Value]:
+    """The results of an op that are a reduction's partial results."""
     if op.name == "hlo.reduce":
-        return PARTIAL in op.attributes
+        return list(op.results) if PARTIAL in op.attributes else []
     if op.name != "hlo.fusion":
-        return False
+        return []
     *_, last = op.regions[0].blocks[0].operations
-    roots = [value.owner for value in last.operation.operands]
-    return all(
-        not isinstance(root, ir.Block) and PARTIAL in root.operation.attributes for root in roots
-    )
+    roots = zip(op.results, (value.owner for value in last.operation.operands), strict=True)
+    return [
+        result
+        for result, root in roots
+        if not isinstance(root, ir.Block) and PARTIAL in root.operation.attributes
+    ]
 
 
 def _lives_until(value: ir.Value, at: int, position: dict[ir.Value, int]) -> bool:

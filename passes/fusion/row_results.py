@@ -12,6 +12,13 @@ from typing import TYPE_CHECKING
 from hlo.passes.cost.caches import CORE_BYTES
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.hlo_to_loops.affine import merge_cuts
+from hlo.passes.hlo_to_loops.column_space import (
+    FEWEST_UNITS,
+    LONGEST,
+    column_space,
+    folded_columns,
+)
+from hlo.passes.hlo_to_loops.emitter import LINE_BYTES
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 from hlo.passes.hlo_to_loops.index_maps import ROOT
 from hlo.passes.hlo_to_loops.joint_folds import may_be_joint
@@ -45,7 +52,7 @@ def rows_agree(fusion: BlockFusion, whole: Group, rows: Group) -> dict[Node, fro
     if any(places[n] != frozenset((place,)) for n, place in roots.items()):
         return None
     folds = [n for n in places if n.name in ("reduce", "reduce_window")]
-    if not all(
+    if any(folded_columns(n) is not None for n in folds) or not all(
         may_be_joint(n) and places[n] in allowed and n.results[0].size == count for n in folds
     ):
         return None
@@ -60,6 +67,36 @@ def rows_agree(fusion: BlockFusion, whole: Group, rows: Group) -> dict[Node, fro
     extents = merge_cuts(cuts, size)
     exact = all(size % cut == 0 for cut in cuts)
     return places if exact and extents[-1] == length and _nested(cuts) else None
+
+
+def columns_agree(
+    fusion: BlockFusion, whole: Group, rows: Group
+) -> dict[Node, frozenset[int]] | None:
+    """Where the ops of both groups are computed in one kernel that folds columns of `whole`.
+
+    None if that is not one: each result of `rows` must be a fold of columns of one length, and all
+    that the two have in common be read where it is made.
+    """
+    size = whole.root.results[0].size
+    if (split := folded_columns(rows.root)) is None or rows.root.operands[0].size != size:
+        return None
+    nodes, roots = whole.nodes | rows.nodes, [*_roots(whole), *_roots(rows)]
+    folds = [n for n in nodes if n.name in ("reduce", "reduce_window")]
+    lines = size // split[0] * whole.root.results[0].type.memory_bytes // LINE_BYTES
+    if (
+        lines < FEWEST_UNITS
+        or split[0] > LONGEST
+        or any(n.results[0].size != size // split[0] for n in folds)
+    ):
+        return None
+    if column_space(nodes, [n.results[0] for n in roots]) is None:
+        return None
+    at = fusion.maps.column(split)
+    known = {n: ROOT if n.results[0].size == size else at for n in roots}
+    places = _places(fusion, nodes, known)
+    if any(places[n] != frozenset((place,)) for n, place in known.items()):
+        return None
+    return places if all(places[n] == frozenset((at,)) for n in folds) else None
 
 
 def shared_bytes(fusion: BlockFusion, whole: Group, rows: Group) -> int:

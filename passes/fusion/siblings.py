@@ -15,7 +15,7 @@ from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.group import Group
 from hlo.passes.fusion.groups import BlockFusion
 from hlo.passes.fusion.op_traits import ELEMENTWISE, FREE_TO_REPEAT, folds_agree
-from hlo.passes.fusion.row_results import rows_agree, shared_bytes
+from hlo.passes.fusion.row_results import columns_agree, rows_agree, shared_bytes
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, captured
 from hlo.passes.hlo_to_loops.index_maps import ROOT
 from hlo.passes.hlo_to_loops.joint_folds import MOST_ACCUMULATORS, may_be_joint, same_loops
@@ -107,7 +107,7 @@ class _Merger:
             return False
         if max(self._waiting(whole, rows), self._waiting(rows, whole)) > max(MOST_WAITING, shared):
             return False
-        places = rows_agree(self.fusion, whole, rows)
+        places = rows_agree(self.fusion, whole, rows) or columns_agree(self.fusion, whole, rows)
         if places is None or not self._independent(whole, rows):
             return False
         self._merge(rows, whole)

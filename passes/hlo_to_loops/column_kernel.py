@@ -7,7 +7,7 @@ row by row, while what was read for the folds is still in the core's cache.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
@@ -51,7 +51,10 @@ def emit_columns(region: Region, width: Width, space: ColumnSpace) -> Kernel:
     lanes = lanes_for(width, space.extents)
     nest = _nest_of(region, space, lanes, folds)
     em.kept = worth_keeping(region)
-    em.columns = _KeptColumns(em, space, nest.neighbours * max(lanes, 1)) if em.kept else None
+    stored = _folded_results(region, dict(whole))
+    keeper = _KeptColumns(em, space, nest.neighbours * max(lanes, 1), stored)
+    em.columns = keeper if em.kept or stored else None
+    others = [(t, o) for t, o in whole if o not in stored.values()]
     ahead = _of_columns(region, size // space.length)
     written: set[Affine] = set()
 
@@ -67,13 +70,19 @@ def emit_columns(region: Region, width: Width, space: ColumnSpace) -> Kernel:
 
     def body(offset: Affine) -> None:
         em.body = builder.region
-        values = [em.element(root, Position.of_offset(offset)) for root, _ in whole]
+        roots = others if em.b.lanes else whole
+        values = [em.element(root, Position.of_offset(offset)) for root, _ in roots]
         written.add(offset)
-        for value, (_, buffer) in zip(values, whole, strict=True):
+        for value, (_, buffer) in zip(values, roots, strict=True):
             em.store(value, buffer, offset)
 
     def reusable() -> list[int]:
         held = enumerate(inputs.values())
+        if stored:
+            passes = {folds.joint.get(n, (n,)) for n in region.nodes if n.name == "reduce"}
+            once = len(passes) == 1 and not others
+            seen = written | keeper.written
+            return [i for i, b in held if once and em.loaded.get(b, set()) <= seen]
         return [i for i, buffer in held if _read_before_written(em, buffer, written)]
 
     emit_streaming(em, list(inputs.values()), outputs, lambda: nest.emit(em, lanes, column, body))
@@ -84,6 +93,19 @@ def emit_columns(region: Region, width: Width, space: ColumnSpace) -> Kernel:
         tuple(buffer.memref for buffer in outputs),
         replaces=tuple((outputs.index(o), i) for _, o in whole for i in reusable()),
     )
+
+
+def _folded_results(region: Region, whole: Mapping[Tensor, Buffer]) -> dict[Tensor, Buffer]:
+    """What reductions read of a kernel's results, or of reshapes: stored as it is folded."""
+    found: dict[Tensor, Buffer] = {}
+    for node in region.nodes:
+        for tensor in node.operands[: len(node.results)] if node.name == "reduce" else ():
+            source = tensor
+            while source.producer is not None and source.producer.name == "reshape":
+                source = source.producer.operands[0]
+            if source in whole and whole[source] not in found.values():
+                found[tensor] = whole[source]
+    return found
 
 
 def _of_columns(region: Region, count: int) -> list[Tensor]:
@@ -275,20 +297,32 @@ class _KeptColumns:
 
     Args:
         group: elements of a row that are computed together, at the most.
+        stored: what is a result of the kernel, and its buffer.
 
     Attributes:
         slots: where in a row of the buffers the vector of a lane variable is.
+        written: the offsets at which results were stored.
     """
 
-    def __init__(self, em: Emitter, space: ColumnSpace, group: int) -> None:
+    def __init__(
+        self, em: Emitter, space: ColumnSpace, group: int, stored: Mapping[Tensor, Buffer]
+    ) -> None:
         self.slots: dict[str, int] = {}
+        self.written: set[Affine] = set()
+        self._stored = stored
         self._em, self._space, self._group = em, space, group
         self._buffers: dict[Tensor, str] = {}
         self._seen: dict[tuple[object, ...], None] = {}
 
     def see(self, tensor: Tensor, position: Position, value: Value) -> None:
         em = self._em
-        if tensor not in em.kept or not em.b.lanes or em.lane not in self.slots:
+        if not em.b.lanes or em.lane not in self.slots:
+            return
+        if (buffer := self._stored.get(tensor)) is not None:
+            offset = position.linear(tensor.shape)
+            self.written.add(offset)
+            em.store(value, buffer, offset)
+        if tensor not in em.kept:
             return
         if tensor not in self._buffers:
             if not em.b.has_stack(self._elements, tensor.type.register):

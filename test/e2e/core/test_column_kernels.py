@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from core_programs import Program, Value
+from test_contractions import dot
 from test_joint_reductions import product, spread
 from test_reductions import reduce
 
 import hlo
+from hlo import ir
 
 # With the dimensions that are folded: blocks of columns, whole vectors and parts of them, columns
 # too few for vectors, rows in several dimensions, unit dimensions.
@@ -127,3 +129,46 @@ def test_an_argument_that_is_read_with_others_is_not_overwritten() -> None:
     (wanted,) = [np.asarray(r) for r in hlo.compile(p.text)(*p.arguments)]
     (found,) = hlo.compile(p.text, donate=(0,))(*[a.copy() for a in p.arguments])
     np.testing.assert_array_equal(np.asarray(found), wanted)
+
+
+STORED = [
+    ((40, 1000), (0,)), ((40, 33), (0,)), ((64, 65), (0,)), ((16, 50, 128), (1,)),
+    ((3, 4, 5, 129), (1, 2)), ((2048, 96), (0,)), ((6, 3, 200), (1,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "dims"), STORED)
+@pytest.mark.parametrize("kind", ["f32", "bf16", "i32"])
+def test_what_is_folded_is_stored(shape: tuple[int, ...], dims: tuple[int, ...], kind: str) -> None:
+    """The gradient of a layer's result, and its sums for the bias; whole numbers are exact."""
+    p = Program()
+    rng = np.random.default_rng(0)
+    dtype = ir.types.to_dtype(kind)
+    x, y = (p.argument(rng.integers(-1, 2, shape).astype(dtype)) for _ in range(2))
+    gradient = product(p, x, y)
+    p.result(gradient, reduce(p, gradient, dims), reduce(p, product(p, gradient, y), dims))
+    p.check()
+    wanted = [np.asarray(r) for r in hlo.compile(p.text)(*p.arguments)]
+    found = hlo.compile(p.text, donate=(0,))(*[a.copy() for a in p.arguments])
+    for left, right in zip(wanted, found, strict=True):
+        np.testing.assert_array_equal(np.asarray(right), left)
+
+
+@pytest.mark.parametrize("shape", [(2048, 128), (16, 64, 64, 32)])
+def test_one_launch_stores_and_sums(shape: tuple[int, ...]) -> None:
+    """Partial sums are added by the same launch."""
+    p = Program()
+    gradient = product(p, p.sample(shape, "f32"), p.sample(shape, "f32"))
+    p.result(gradient, reduce(p, gradient, tuple(range(len(shape) - 1))))
+    assert kernels_of(p) == 1
+    p.check(ulps=64)
+
+
+def test_a_reader_ahead_of_the_sums_waits_for_nothing() -> None:
+    """What is stored is read by a dot whose result the final sums need."""
+    p = Program()
+    gradient = product(p, p.sample((2048, 128), "f32"), p.sample((2048, 128), "f32"))
+    other = dot(p, p.sample((1, 2048), "f32"), gradient, ([1], [0]))
+    total = reduce(p, gradient, (0,))
+    p.result(p.op("add", [total, p.op("reshape", [other], (128,))], (128,)), gradient)
+    p.check(ulps=256)
