@@ -88,17 +88,17 @@ private:
     return true;
   }
 
-  // Arrays of other libraries, with a shape of ints and a dtype of NumPy's.
+  // Arrays of other libraries, with a shape of ints and a dtype that is one object, NumPy's or the library's own.
   bool addArrayLike(PyObject *object) {
     static PyObject *const shapeName = PyUnicode_InternFromString("shape");
     static PyObject *const dtypeName = PyUnicode_InternFromString("dtype");
     Py_INCREF(object);
     const Reference held(object); // its attributes may be Python code
     Reference shape(PyObject_GetAttr(object, shapeName));
-    if (!shape || !PyTuple_CheckExact(shape.get()))
+    if (!shape || !PyTuple_Check(shape.get()))
       return false;
     Reference dtype(PyObject_GetAttr(object, dtypeName));
-    if (!dtype || !PyArray_DescrCheck(dtype.get()))
+    if (!dtype)
       return false;
     const Py_ssize_t rank = PyTuple_GET_SIZE(shape.get());
     put(Like | static_cast<uint64_t>(rank) << 8);

@@ -26,8 +26,9 @@ from torch.utils._pytree import tree_flatten
 from hlo.diagnostics import CompileError, UnsupportedError
 from hlo.driver.compile import compile as compile_program
 from hlo.frontend.shape_dtype import ShapeDtype
+from hlo.frontend.torch_tensors import from_numpy, to_numpy
 from hlo.pytorch.graph import Graph, Input, Output
-from hlo.pytorch.live import dtype_of, from_numpy, known_avals, read_nodes, to_numpy
+from hlo.pytorch.live import dtype_of, known_avals, read_nodes
 from hlo.pytorch.lowering import is_supported, lower_graph
 
 # Their results are not defined, or drawn from another generator.

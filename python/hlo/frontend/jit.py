@@ -25,6 +25,7 @@ from hlo.frontend.pytree import TreeDef, tree_flatten, tree_unflatten
 from hlo.frontend.shape_dtype import ShapeDtype
 from hlo.frontend.source_location import user_line
 from hlo.frontend.stages import Compiled, Lowered, argument_labels
+from hlo.frontend.torch_tensors import are_of_torch, as_tensors, dtype_of, is_tensor
 from hlo.frontend.trace import is_tracing
 from hlo.frontend.tracer import Tracer
 
@@ -113,7 +114,11 @@ class JitFunction(Generic[P, R]):
         return f"<hlo.jit of {getattr(self._function, '__qualname__', self._function)!s}>"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Runs the function; results are NumPy arrays in the structure that it returns."""
+        """Runs the function.
+
+        Results are NumPy arrays in the structure that it returns, or tensors of PyTorch's where
+        all arrays among the arguments are.
+        """
         if is_tracing():
             return self._inline(args, kwargs)
         dynamic, keywords, statics = self._parted(args, kwargs)
@@ -166,7 +171,7 @@ class JitFunction(Generic[P, R]):
             return
         if len(self._fast) >= _MOST_SIGNATURES:
             self._fast.clear()
-        entry = _fast_call(program, order, any(type(leaf) in _NUMBERS for leaf in leaves))
+        entry = _fast_call(program, order, leaves)
         self._fast[(key, statics) if statics else key] = entry, kept
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
@@ -194,6 +199,8 @@ class JitFunction(Generic[P, R]):
         try:
             types = tuple([(leaf.shape, leaf.dtype) for leaf in leaves])
         except AttributeError:
+            types = tuple([_type_of(leaf) for leaf in leaves])
+        if any(map(is_tensor, leaves)):
             types = tuple([_type_of(leaf) for leaf in leaves])
         if None in types:
             labels = self._labels(in_tree, statics)
@@ -276,16 +283,20 @@ def _order_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
 
 
 def _fast_call(
-    program: Compiled, order: Sequence[int], has_numbers: bool
+    program: Compiled, order: Sequence[int], leaves: Sequence[object]
 ) -> Callable[[list[Any]], Any]:
-    """From leaves in another order to the function's result."""
+    """From leaves in another order to the function's result; `leaves` are of the same types."""
     executable, unflatten = program.executable, program.unflatten
-    if has_numbers:
+    if any(type(leaf) in _NUMBERS for leaf in leaves):
         run = program.run
         return lambda leaves: run([leaves[i] for i in order])
-    if list(order) == list(range(len(order))):
+    arranged = None if list(order) == list(range(len(order))) else itemgetter(*order)
+    if are_of_torch(leaves):
+        if arranged is None:
+            return lambda leaves: unflatten(as_tensors(executable(*leaves)))
+        return lambda leaves: unflatten(as_tensors(executable(*arranged(leaves))))
+    if arranged is None:
         return lambda leaves: unflatten(executable(*leaves))
-    arranged = itemgetter(*order)
     return lambda leaves: unflatten(executable(*arranged(leaves)))
 
 
@@ -297,6 +308,9 @@ _NUMBERS = {kind: ((), canonical_dtype(kind)) for kind in (bool, int, float, com
 def _type_of(leaf: Any) -> tuple[Any, Any] | None:
     """Shape and dtype of an array or number; None for what may not be one."""
     found = _NUMBERS.get(type(leaf))
+    if is_tensor(leaf):
+        tensor = cast(Any, leaf)
+        return tuple(tensor.shape), dtype_of(tensor.dtype)
     if found is None and hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         return leaf.shape, leaf.dtype
     return found

@@ -21,6 +21,7 @@ from hlo.frontend.dtypes import (
 from hlo.frontend.errors import DtypeError, ShapeError
 from hlo.frontend.shape_dtype import ShapeDtype
 from hlo.frontend.source_location import user_line
+from hlo.frontend.torch_tensors import is_tensor, to_numpy
 from hlo.frontend.trace import constant, emit, splat
 from hlo.frontend.tracer import ArrayLike, Tracer
 
@@ -85,7 +86,7 @@ def concrete(value: ArrayLike) -> np.ndarray[Any, Any]:
             "hlo.numpy.array makes arrays of lists",
             location=str(user_line()),
         )
-    array = np.asarray(value)
+    array = to_numpy(value) if is_tensor(value) else np.asarray(value)
     dtype = canonical_dtype(array.dtype)
     return array if array.dtype == dtype else array.astype(dtype)
 

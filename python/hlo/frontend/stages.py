@@ -15,6 +15,7 @@ from hlo.diagnostics import ArgumentError
 from hlo.frontend.lowering import Signature, aval_of
 from hlo.frontend.pytree import TreeDef, builder_of, leaf_paths, tree_flatten
 from hlo.frontend.shape_dtype import ShapeDtype
+from hlo.frontend.torch_tensors import are_of_torch, as_tensors, is_tensor
 
 if TYPE_CHECKING:
     from hlo.driver.cost_report import CostAnalysis
@@ -114,12 +115,20 @@ class Compiled:
         return self.run(leaves)
 
     def run(self, leaves: Sequence[Any]) -> Any:
-        """Runs the program on flat arguments that are known to fit."""
+        """Runs the program on flat arguments that are known to fit.
+
+        Returns:
+            NumPy arrays in the function's structure; tensors of PyTorch's if all arguments are
+            such, or numbers.
+        """
         arrays = [
-            leaf if isinstance(leaf, np.ndarray) else np.asarray(leaf, aval.dtype)
+            leaf
+            if isinstance(leaf, np.ndarray) or is_tensor(leaf)
+            else np.asarray(leaf, aval.dtype)
             for leaf, aval in zip(leaves, self.signature.in_avals, strict=True)
         ]
-        return self.unflatten(self.executable(*arrays))
+        results = self.executable(*arrays)
+        return self.unflatten(as_tensors(results) if are_of_torch(leaves) else results)
 
     @cached_property
     def unflatten(self) -> Callable[[tuple[Any, ...]], Any]:

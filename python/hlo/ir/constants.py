@@ -37,6 +37,11 @@ def to_numpy(attribute: ir.Attribute) -> Array:
     return elements.reshape(shape)
 
 
+def raw_bytes(attribute: ir.DenseElementsAttr) -> Any:
+    """The memory of a dense constant's elements, as an object that lends a buffer of bytes."""
+    return to_numpy(attribute).reshape(-1).view(np.uint8)
+
+
 def is_splat(attribute: ir.Attribute) -> bool:
     """Whether a constant is known to repeat one element."""
     return isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from hlo.frontend.shape_dtype import ShapeDtype
+from hlo.frontend.torch_tensors import from_numpy, to_numpy
 from hlo.pytorch import live
 from hlo.pytorch.graph import Graph, Input, Output
 from hlo.pytorch.lowering import is_supported, lower_graph
@@ -67,16 +68,14 @@ class GraphFunction:
         """The graph's results."""
         torch = live.torch_module()
         with torch.no_grad():
-            arrays = [x if isinstance(x, (int, float)) else live.to_numpy(x) for x in arguments]
+            arrays = [x if isinstance(x, (int, float)) else to_numpy(x) for x in arguments]
             key = tuple(x if isinstance(x, (int, float)) else (x.shape, x.dtype) for x in arrays)
             found = self._compiled.get(key)
             if found is None:
                 found = self._compiled[key] = self._compile(arrays)
             executable, layout = found
             tensors = iter(executable(*(x for x in arrays if not isinstance(x, (int, float)))))
-            return tuple(
-                live.from_numpy(next(tensors)) if each is _TENSOR else each for each in layout
-            )
+            return tuple(from_numpy(next(tensors)) if each is _TENSOR else each for each in layout)
 
     def _compile(self, arrays: Sequence[Any]) -> tuple[Any, list[Any]]:
         from hlo.driver.compile import compile as compile_program

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from hlo.diagnostics import MissingExtraError, UnsupportedError
-from hlo.frontend.dtypes import dtype_name
 from hlo.frontend.shape_dtype import ShapeDtype
+from hlo.frontend.torch_tensors import to_numpy
 from hlo.pytorch.archive import Archive, line_of
 from hlo.pytorch.graph import Graph, Input, Node, Output, Ref
 from hlo.pytorch.lowering import is_supported
@@ -45,32 +45,6 @@ def torch_module() -> Any:
 def dtype_of(dtype: Any) -> np.dtype[Any]:
     """NumPy's dtype of a `torch.dtype`."""
     return dtype_named(str(dtype).removeprefix("torch."))
-
-
-def _has_no_numpy(name: str) -> bool:
-    """Whether PyTorch and NumPy pass arrays of this dtype as integers only."""
-    return name == "bfloat16" or name.startswith("float8")
-
-
-def to_numpy(tensor: Any) -> np.ndarray[Any, Any]:
-    """A CPU tensor's memory as an array; nothing is copied where it is in row-major order."""
-    torch = torch_module()
-    dense = tensor.detach().resolve_conj().resolve_neg().contiguous()
-    dtype = dtype_of(dense.dtype)
-    if _has_no_numpy(dtype_name(dtype)):
-        bits = torch.int16 if dtype.itemsize == 2 else torch.uint8
-        return dense.view(bits).numpy().view(dtype)
-    return dense.numpy()
-
-
-def from_numpy(array: np.ndarray[Any, Any]) -> Any:
-    """An array's memory as a tensor; nothing is copied."""
-    torch = torch_module()
-    name = dtype_name(array.dtype)
-    if _has_no_numpy(name):
-        bits = array.view(np.int16 if array.dtype.itemsize == 2 else np.uint8)
-        return torch.from_numpy(bits).view(getattr(torch, name))
-    return torch.from_numpy(array)
 
 
 def read_exported(exported: Any) -> Archive:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +15,7 @@ from hlo import ir
 from hlo.diagnostics import ArgumentError, UnsupportedError
 from hlo.frontend.lowering import aval_of
 from hlo.frontend.shape_dtype import ShapeDtype
+from hlo.frontend.torch_tensors import from_numpy, is_tensor, to_numpy
 from hlo.pytorch import live
 from hlo.pytorch.archive import Archive, read_archive
 from hlo.pytorch.graph import Graph, Input
@@ -105,8 +105,8 @@ class TorchCompiled:
                 f"expected {len(inputs)} tensors ({', '.join(e.target for e in inputs)}), found "
                 f"{len(given)}" + "".join(f" and {name}" for name in kwargs)
             )
-        tensors = any(_is_tensor(value) for value in given)
-        arrays = [live.to_numpy(v) if _is_tensor(v) else np.asarray(v) for v in given]
+        tensors = any(is_tensor(value) for value in given)
+        arrays = [to_numpy(v) if is_tensor(v) else np.asarray(v) for v in given]
         for each, array, aval in zip(inputs, arrays, self.program.arguments, strict=True):
             if array.shape != aval.shape or array.dtype != aval.dtype:
                 raise ArgumentError(
@@ -129,13 +129,8 @@ class TorchCompiled:
                 results.append(output.value)
             else:
                 array = found.pop(0)
-                results.append(live.from_numpy(array) if tensors else array)
+                results.append(from_numpy(array) if tensors else array)
         return results[0] if len(results) == 1 else tuple(results)
-
-
-def _is_tensor(value: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
 
 
 def _leaves(values: Any) -> list[Any]:
@@ -194,6 +189,6 @@ def _read(source: Any, example: Sequence[Any]) -> Archive:
 
 
 def _example_aval(value: Any) -> ShapeDtype:
-    if _is_tensor(value):
+    if is_tensor(value):
         return ShapeDtype(tuple(value.shape), live.dtype_of(value.dtype))
     return aval_of(value, "an example argument")

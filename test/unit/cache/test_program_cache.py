@@ -129,6 +129,29 @@ def test_another_program_is_a_miss(change: tuple[str, str]) -> None:
     assert not compiled(other).from_cache
 
 
+@pytest.mark.parametrize("kind", ["f32", "i8", "i1", "bf16", "complex<f32>"])
+def test_every_element_of_a_large_constant_is_in_the_key(kind: str) -> None:
+    """They are hashed apart from the text, which leaves them out."""
+    store, size = program_cache.open_store(), program_cache.LARGE_CONSTANT + 1
+    scalar = {"complex<f32>": "(1.0, 0.0)", "i8": "1", "i1": "true"}.get(kind, "1.0")
+    zero = {"complex<f32>": "(0.0, 0.0)", "i8": "0", "i1": "false"}.get(kind, "0.0")
+
+    def key(at: int, in_attribute: bool = False) -> str:
+        listed = ", ".join(scalar if i == at else zero for i in range(size))
+        value, shape = f"dense<[{listed}]> : tensor<{size}x{kind}>", f"tensor<{size}x{kind}>"
+        note = f"attributes {{note = {value}}}" if in_attribute else ""
+        text = f"""func.func @main() -> {shape} {note} {{
+          %c = "hlo.constant"() {{value = {value}}} : () -> {shape} return %c : {shape} }}"""
+        name: str = program_cache.ProgramCache(store, "cpu", {}).name_of_module(
+            ir.parse_module(text)
+        )
+        return name
+
+    places = (0, 1, size - 1)
+    assert len({key(at) for at in places} | {key(at, True) for at in places}) == 6
+    assert key(1) == key(1)
+
+
 @pytest.mark.parametrize(
     "options",
     [{"donate": (0,)}, {"threads": 1}, {"reuse": False}, {"optimize": False}, {"fast": True}],

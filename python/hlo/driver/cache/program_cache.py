@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import hashlib
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,9 @@ from hlo.driver.cache.store import Store, digest_of
 from hlo.driver.cache.stored_program import DamagedError, StoredProgram, decode, encode
 
 FORMAT = 1
+LARGE_CONSTANT = 4096
+"""Elements of a constant that is not hashed as text."""
+_ELIDED = b"dense_resource<__elided__>"
 _MEGABYTE = 1_000_000
 # Knobs that change what is reported or where, not what is compiled; `Options` carries threads.
 _NEUTRAL_KNOBS = frozenset(
@@ -87,11 +91,20 @@ class ProgramCache:
         return self._name(b"source", source)
 
     def name_of_module(self, module: ir.Module) -> str:
-        """The name under which a module is kept."""
-        text: Any = module.operation.get_asm(
-            binary=True, print_generic_op_form=True, enable_debug_info=False, assume_verified=True
-        )
-        return self._name(b"module", text)
+        """The name under which a module is kept.
+
+        Its large constants are hashed where they are: as text they take twice their memory.
+        """
+        text = _generic_text(module, LARGE_CONSTANT)
+        elided = text.count(_ELIDED)
+        if not elided:
+            return self._name(b"module", text)
+        constants = ir.operations_named(module.operation, {"hlo.constant"})
+        values = [op.attributes["value"] for op in constants]
+        large = [value for value in values if _is_large(value)]
+        if elided != len(large):  # constants elsewhere, as in attributes of custom calls
+            return self._name(b"module", _generic_text(module, None))
+        return self._name(b"module", text, *map(ir.constants.raw_bytes, large))
 
     def find_source(self, source_name: str) -> str | None:
         """The name of the program that a source is known to be."""
@@ -129,11 +142,27 @@ class ProgramCache:
             self._store.write("constants", name, [data])
         return name
 
-    def _name(self, kind: bytes, data: bytes) -> str:
+    def _name(self, kind: bytes, *data: bytes | memoryview) -> str:
         digest = hashlib.sha256(self._setting)
-        digest.update(kind)
-        digest.update(data)
+        for part in (kind, *data):
+            digest.update(part)
         return digest.hexdigest()
+
+
+def _generic_text(module: ir.Module, most_elements: int | None) -> bytes:
+    """Text in generic form without locations; constants of more elements are left out."""
+    found: Any = module.operation.get_asm(
+        binary=True, print_generic_op_form=True, enable_debug_info=False, assume_verified=True,
+        large_elements_limit=most_elements,
+    )  # fmt: skip
+    return found
+
+
+def _is_large(value: ir.Attribute) -> bool:
+    """Whether `_generic_text` leaves a constant out."""
+    if not isinstance(value, ir.DenseElementsAttr) or value.is_splat:
+        return False
+    return math.prod(ir.ShapedType(value.type).shape) > LARGE_CONSTANT
 
 
 def _setting(store: Store, target: str, options: Mapping[str, Any]) -> bytes:
