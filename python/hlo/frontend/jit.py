@@ -309,8 +309,7 @@ def _type_of(leaf: Any) -> tuple[Any, Any] | None:
     """Shape and dtype of an array or number; None for what may not be one."""
     found = _NUMBERS.get(type(leaf))
     if is_tensor(leaf):
-        tensor = cast(Any, leaf)
-        return tuple(tensor.shape), dtype_of(tensor.dtype)
+        return tuple(leaf.shape), dtype_of(leaf.dtype)
     if found is None and hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         return leaf.shape, leaf.dtype
     return found

@@ -37,7 +37,7 @@ def to_numpy(attribute: ir.Attribute) -> Array:
     return elements.reshape(shape)
 
 
-def raw_bytes(attribute: ir.DenseElementsAttr) -> Any:
+def raw_bytes(attribute: ir.Attribute) -> Any:
     """The memory of a dense constant's elements, as an object that lends a buffer of bytes."""
     return to_numpy(attribute).reshape(-1).view(np.uint8)
 
