@@ -248,7 +248,9 @@ def word_of(node: Node) -> WordInstruction | None:
     if node.name != "convolution" or groups_of(node) > 1:
         return None
     labels = node.attributes["dimension_numbers"]
-    if labels["input"][-1] != "f" or 0 in (node.operands[0].size, node.operands[1].size):
+    if labels["input"][-1] != "f" or tuple(labels["kernel"][-2:]) != ("i", "o"):
+        return None
+    if 0 in (node.operands[0].size, node.operands[1].size):
         return None
     gaps = node.attributes.get("lhs_dilation") or ()
     kernel = dict(zip(labels["kernel"], node.operands[1].shape, strict=True))

@@ -17,7 +17,8 @@ from hlo.passes.rewrite.walk import operations_named
 
 @dataclass(frozen=True)
 class PrepareWords(Pass):
-    """Moves input features last in convolutions whose factors can be words, and fills up words.
+    """Moves input features last in convolutions whose factors can be words, and last but output
+    features in their kernels, and fills up words.
 
     A word is 32 bits: four neighbouring input features of 8 bits, or two of bf16, which one
     instruction multiplies pair by pair. Features that are missing in the last word are zeros, in
@@ -55,7 +56,8 @@ class PrepareWords(Pass):
         span = WORD_BYTES // node.operands[0].type.memory_bytes
         if span < 2 or word_instruction(node, span) is None:
             return marks
-        return any([_with_features_last(op, node), _with_whole_words(op, node, span), marks])
+        turned = [_turned(op, 0, ("f",)), _turned(op, 1, ("i", "o"))]
+        return any([*turned, _with_whole_words(op, span), marks])
 
 
 def _is_of_bf16(node: Node) -> bool:
@@ -63,29 +65,31 @@ def _is_of_bf16(node: Node) -> bool:
     return all(kind.name == "bf16" for kind in kinds)
 
 
-def _with_features_last(op: ir.Operation, node: Node) -> bool:
-    numbers = node.attributes["dimension_numbers"]
-    labels = numbers["input"]
-    if labels[-1] == "f":
+def _turned(op: ir.Operation, operand: int, last: tuple[str, ...]) -> bool:
+    """Puts some dimensions of an operand last: input features, or those and output features."""
+    names = ("input", "kernel", "output")
+    numbers = node_of(op).attributes["dimension_numbers"]
+    labels = numbers[names[operand]]
+    turned = (*(label for label in labels if label not in last), *last)
+    if turned == tuple(labels):
         return False
-    turned = (*(label for label in labels if label != "f"), "f")
     order = [labels.index(label) for label in turned]
-    op.operands[0] = Builder.before(op).transpose(op.operands[0], order)
-    op.attributes["dimension_numbers"] = ir.Attribute.parse(
-        f"#hlo.conv<[{', '.join(turned)}]x[{', '.join(numbers['kernel'])}]"
-        f"->[{', '.join(numbers['output'])}]>",
-        op.context,
-    )
+    op.operands[operand] = Builder.before(op).transpose(op.operands[operand], order)
+    written = [turned if name == names[operand] else numbers[name] for name in names]
+    texts = [f"[{', '.join(each)}]" for each in written]
+    text = f"#hlo.conv<{texts[0]}x{texts[1]}->{texts[2]}>"
+    op.attributes["dimension_numbers"] = ir.Attribute.parse(text, op.context)
     return True
 
 
-def _with_whole_words(op: ir.Operation, node: Node, span: int) -> bool:
-    kernel = node.attributes["dimension_numbers"]["kernel"].index("i")
-    missing = -node.operands[1].shape[kernel] % span
+def _with_whole_words(op: ir.Operation, span: int) -> bool:
+    """Fills up input features, which are last in the input and last but one in the kernel."""
+    shape = shape_of(op.operands[1])
+    missing = -shape[-2] % span
     if not missing:
         return False
     b = Builder.before(op)
-    for number, dimension in ((0, node.operands[0].rank - 1), (1, kernel)):
+    for number, dimension in ((0, len(shape) - 1), (1, len(shape) - 2)):
         value = op.operands[number]
         rank = len(shape_of(value))
         high = [missing if d == dimension else 0 for d in range(rank)]

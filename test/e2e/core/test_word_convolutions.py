@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -116,6 +117,24 @@ def test_constant_kernels_and_computed_inputs(name: str) -> None:
     quantised = p.op("convert", [p.op("negate", [x], x.shape)], x.shape, "i8")
     wide = case.convolve(p, quantised, p.constant(text, w.shape, "i8"), "i32")
     p.result(p.op("convert", [wide], wide.shape, "f32"))
+    p.check()
+
+
+ORDERS = ["".join(order) for order in itertools.permutations("b0f")]
+
+
+@pytest.mark.parametrize("given", ORDERS)
+@pytest.mark.parametrize("taps", [1, 3])
+def test_every_order_of_dimensions(given: str, taps: int) -> None:
+    p = Program()
+    data = tuple({"b": 2, "0": 9, "f": 6}[label] for label in given)
+    x = p.sample(data, "i8")
+    for order in itertools.permutations("0io"):
+        shape = tuple({"0": taps, "i": 6, "o": 17}[label] for label in order)
+        w = p.sample(shape, "i8")
+        layout = f"{given} {''.join(order)} {given}"
+        case = Case(layout, data, shape, (2,), ((1, 0),), (1,), (1,), (False,))
+        p.result(case.convolve(p, x, w))
     p.check()
 
 
