@@ -13,6 +13,8 @@ START = """
 import gc, os, signal, sys, threading, time
 import hlo
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+
 def program(length):
     lines = ["func.func @main(%v: tensor<8xf32>) -> tensor<8xf32> {"]
     for i in range(length):
