@@ -34,7 +34,8 @@ def piecewise(x: Real, pieces: Pieces) -> Real | None:
     if not host_instructions.can_look_up(x):
         return None
     bounded = x.at_most(pieces.top)
-    piece = (bounded + pieces.bias).bits().shr(_INDEX_SHIFT)
+    place = bounded + pieces.bias
+    piece = place.bits().shr(_INDEX_SHIFT)
     centres, starts, *terms = zip(*pieces.rows, strict=True)
     # Looked up where they are used: that keeps few of them in registers.
     step = bounded - host_instructions.look_up(piece, centres)
@@ -43,5 +44,6 @@ def piecewise(x: Real, pieces: Pieces) -> Real | None:
         quotient = quotient.fma(step, host_instructions.look_up(piece, term))
     start = host_instructions.look_up(piece, starts)
     if pieces.first:
-        start = (bounded < pieces.first).real(bounded, start)
+        # Of `place`, not of x: just below `first` it may round up into the next piece.
+        start = (place < pieces.first + pieces.bias).real(bounded, start)
     return quotient.fma(step, start)

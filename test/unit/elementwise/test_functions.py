@@ -206,6 +206,26 @@ def test_nan_of_bfloat16_stays_nan() -> None:
         assert np.isnan(found).all(), name
 
 
+def test_neighbours_of_round_numbers() -> None:
+    """Where pieces and ranges meet: sums and products there round to the other side. tanh was
+    wrong for the four floats below 1/8.
+    """
+    cases = [c for c in CASES if c.operands == 1]
+    compiled = Compiled([Signature(c.op, ("f32",), "f32", 16) for c in cases])
+    ends = np.concatenate([np.arange(1, 768) / 64, np.arange(1, 1100) / 10])
+    bits = ends.astype(np.float32).view(np.int32)[:, None] + np.arange(-12, 13, dtype=np.int32)
+    beside = bits.ravel().view(np.float32)
+    x = np.concatenate([beside, -beside])
+    for index, case in enumerate(cases):
+        with np.errstate(all="ignore"):
+            expected = case.reference(x.astype(np.float64))
+        limit = float(np.finfo(np.float32).max)
+        keep = np.isfinite(expected) & (np.abs(expected) <= limit)
+        error = ulps(compiled.call(index, x), expected)[keep]
+        worst = int(np.argmax(error))
+        assert error[worst] <= 2 * case.ulp + 0.5, (case.op, error[worst], x[keep][worst])
+
+
 @pytest.mark.parametrize("look_up", [True, False])
 def test_saturated_functions_are_exact(look_up: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With and without look-ups in registers, where the host has them."""
