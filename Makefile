@@ -61,7 +61,7 @@ test-valgrind: setup
 	  $(BIN)/python -m pytest -p no:cacheprovider -m 'not slow' $(VALGRIND_TESTS)
 
 # Beside XLA, also PyTorch and IREE where they are installed: by `make bench-peers`, or PEERS=FOLDER of a virtual environment.
-# The programs take 7 minutes, the micro-benchmarks 15.
+# The programs alone take some 7 minutes.
 bench: setup
 	$(BENCHMARK) benchmarks/run.py
 	$(BENCHMARK) benchmarks/micro.py

@@ -13,6 +13,7 @@ from hlo import ir
 from hlo.diagnostics import ArgumentError, UnsupportedError
 from hlo.frontend.lowering import aval_of, lower_module
 from hlo.frontend.operands import to_tracer
+from hlo.frontend.pytree import TreeDef
 from hlo.frontend.shape_dtype import ShapeDtype
 from hlo.frontend.tracer import Tracer
 from hlo.onnx.evaluate import Evaluator
@@ -49,8 +50,13 @@ class OnnxProgram:
         """The program in the dialect: ``main`` takes the weights and then the inputs."""
         return self._lowered[0]
 
+    @property
+    def result_tree(self) -> TreeDef:
+        """How results are arranged: one leaf an output, or several if it is a sequence."""
+        return self._lowered[1]
+
     @cached_property
-    def _lowered(self) -> tuple[ir.Module, Any]:
+    def _lowered(self) -> tuple[ir.Module, TreeDef]:
         names = [*self.weights, *self.inputs]
         avals = [aval_of(array, name) for name, array in self.weights.items()]
         avals += self.inputs.values()
@@ -126,7 +132,7 @@ class OnnxCompiled:
             if array.shape != aval.shape or array.dtype != aval.dtype:
                 raise ArgumentError(f"expected {aval} for {name}, found {aval_of(array, name)}")
         found = self.executable(*self.program.weights.values(), *arrays)
-        results = self.program._lowered[1].unflatten(list(found))  # pyright: ignore
+        results = self.program.result_tree.unflatten(found)
         return results[0] if len(results) == 1 else tuple(results)
 
 

@@ -9,10 +9,9 @@ import numpy as np
 
 from hlo.diagnostics import UnsupportedError
 from hlo.frontend.dtypes import BFLOAT16, BOOL, COMPLEX64, FLOAT32, is_complex, is_float
-from hlo.frontend.operands import convert, to_tracer
+from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
-
-INT64: Final = np.dtype(np.int64)
+from hlo.model_ops import INT64, tensor
 
 _NAMES: Final[dict[str, np.dtype[Any]]] = {
     "bool": BOOL,
@@ -118,14 +117,6 @@ def together(*values: Any) -> tuple[Tracer, ...]:
     """Operands as tensors of the type in which they meet; shapes are left alone."""
     dtype = result_type(*values)
     return tuple(tensor(value, dtype) for value in values)
-
-
-def tensor(value: Any, dtype: np.dtype[Any]) -> Tracer:
-    """A tensor or number as a tensor of a type."""
-    if isinstance(value, Tracer):
-        return convert(value, dtype)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return to_tracer(np.asarray(value).astype(dtype))
 
 
 def inexact(x: Tracer) -> Tracer:

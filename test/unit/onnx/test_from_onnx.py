@@ -171,6 +171,27 @@ def test_errors_name_the_operator_and_its_place(text: str, error: type, message:
         hlo.from_onnx(model(text)).compile()
 
 
+@pytest.mark.parametrize(
+    ("version", "text", "message"),
+    [
+        (6, "g (float[3] x) => (float[3] y) { y = Dropout(x) }", "dropout in training"),
+        (7, "g (float[1,2,3] x, float[6] s) => (float[1,2,3] y)"
+            "{ y = BatchNormalization<spatial = 0>(x, s, s, s, s) }", "spatial = 0"),
+    ],
+)  # fmt: skip
+def test_old_forms_that_are_not_taken(version: int, text: str, message: str) -> None:
+    made = onnx.parser.parse_model(f'<ir_version: 7, opset_import: ["" : {version}]>\n{text}')
+    with pytest.raises(hlo.UnsupportedError, match=message):
+        hlo.from_onnx(made).compile()
+
+
+def test_dropout_of_old_versions_in_inference() -> None:
+    text = "g (float[3] x) => (float[3] y) { y = Dropout<is_test = 1>(x) }"
+    made = onnx.parser.parse_model(f'<ir_version: 7, opset_import: ["" : 6]>\n{text}')
+    x = np.ones(3, np.float32)
+    np.testing.assert_array_equal(hlo.from_onnx(made).compile()(x), x)
+
+
 def test_errors_in_a_branch_name_its_node() -> None:
     text = BRANCHES.replace("Neg(x)", "own.thing(x)")
     with pytest.raises(hlo.UnsupportedError, match=r"g:1: 'own\.thing': the operator"):

@@ -12,8 +12,9 @@ import numpy as np
 from hlo import lax, nn
 from hlo import numpy as hnp
 from hlo.frontend.dtypes import BOOL, FLOAT32, bit_width, finfo, is_float
-from hlo.frontend.operands import convert, to_tracer
+from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
+from hlo.model_ops import tensor, widened
 from hlo.onnx.model import dtype_of
 from hlo.onnx.ops.registry import Array, Call, op
 
@@ -74,13 +75,7 @@ _VARIADIC: Final[dict[str, Callable[[Tracer, Tracer], Tracer]]] = {
 
 def number(value: Any, like: Tracer) -> Tracer:
     """A number in the type of a tensor."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return to_tracer(np.asarray(value).astype(like.dtype))
-
-
-def widened(x: Tracer) -> Tracer:
-    """16-bit floats as float32, for what is computed in several steps and rounded once."""
-    return convert(x, FLOAT32) if is_float(x.dtype) and x.dtype.itemsize < 4 else x
+    return tensor(value, like.dtype)
 
 
 def _enter_unary(name: str, function: Unary) -> None:
@@ -197,6 +192,17 @@ def cast(call: Call, x: Tracer, like: Tracer | None = None) -> Tracer:
     if dtype == np.dtype(ml_dtypes.float8_e8m0fnu):
         return _scales(x, call.get("round_mode", "up"))
     return converted(x, dtype, saturate=bool(call.get("saturate", 1)))
+
+
+@op("BitCast")
+def bit_cast(call: Call, x: Tracer) -> Tracer:
+    """The same bits as another type of the same width; a bool has those of 0 or 1."""
+    dtype = dtype_of(call.get("to"))
+    if x.dtype == BOOL:
+        x = convert(x, np.dtype(np.uint8))
+    if dtype == BOOL:
+        return lax.ne(lax.bitcast_convert_type(x, np.dtype(np.uint8)), np.uint8(0))
+    return lax.bitcast_convert_type(x, dtype)
 
 
 def converted(x: Tracer, dtype: np.dtype[Any], *, saturate: bool = True) -> Tracer:
@@ -339,7 +345,10 @@ def dropout(
 ) -> Tracer | tuple[Tracer, Tracer]:
     """The operand itself, outside of training."""
     drops = ratio is None or ratio.item() > 0
-    if drops and training is not None and training.item():
+    trains = training is not None and training.item()
+    if call.version < 7:
+        drops, trains = call.get("ratio", 0.5) > 0, not call.get("is_test", 0)
+    if drops and trains:
         raise call.refuse("dropout in training is not taken: its random numbers are no standard's")
     if call.wants(1):
         return x, hnp.ones(x.shape, BOOL)

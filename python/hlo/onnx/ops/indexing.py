@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -11,18 +11,9 @@ from hlo import numpy as hnp
 from hlo.frontend.dtypes import BOOL
 from hlo.frontend.operands import convert, to_tracer
 from hlo.frontend.tracer import Tracer
+from hlo.model_ops import INT64
 from hlo.onnx.ops.elementwise import number
 from hlo.onnx.ops.registry import Array, Call, op
-
-INT64: Final = np.dtype(np.int64)
-_COMBINE: Final = {"none": "set", "add": "add", "mul": "mul", "min": "min", "max": "max"}
-
-
-def wrapped(index: Tracer, extent: int) -> Tracer:
-    """Indices that count from the end as indices from the start."""
-    if index.dtype.kind == "u":
-        return index
-    return hnp.where(lax.lt(index, number(0, index)), hnp.add(index, number(extent, index)), index)
 
 
 @op("Gather")
@@ -34,79 +25,46 @@ def gather(call: Call, x: Tracer, index: Tracer) -> Tracer:
 @op("GatherElements")
 def gather_elements(call: Call, x: Tracer, index: Tracer) -> Tracer:
     """One element for each index, which stands at the element's place along the other axes."""
-    axis = call.get("axis", 0) % x.ndim
-    places = _places(index, axis, x.shape[axis])
-    return _point_gather(x, places)
+    return x[_coordinates(index, call.get("axis", 0) % x.ndim)]
 
 
-def _places(index: Tracer, axis: int, extent: int) -> Tracer:
-    """(..., rank): the whole position of each element, by its index along one axis."""
-    parts = [
-        wrapped(index, extent) if i == axis else lax.broadcasted_iota(index.dtype, index.shape, i)
+def _coordinates(index: Tracer, axis: int) -> tuple[Tracer, ...]:
+    """Where elements of an index point: to where they stand, but for one axis."""
+    return tuple(
+        index if i == axis else lax.broadcasted_iota(INT64, index.shape, i)
         for i in range(index.ndim)
-    ]
-    return hnp.stack(parts, axis=-1)
-
-
-def _point_gather(x: Tracer, places: Tracer) -> Tracer:
-    numbers = lax.GatherDimensionNumbers(
-        offset_dims=(),
-        collapsed_slice_dims=tuple(range(x.ndim)),
-        start_index_map=tuple(range(x.ndim)),
     )
-    return lax.gather(x, places, numbers, (1,) * x.ndim)
 
 
 @op("GatherND")
 def gather_nd(call: Call, x: Tracer, index: Tracer) -> Tracer:
     """Slices at the positions in the last axis of the indices; leading axes may be a batch."""
-    batch = call.get("batch_dims", 0)
-    full = _with_batch(index, batch)
-    depth = full.shape[-1]
-    parts = [wrapped(full[..., i], x.shape[i]) for i in range(depth)]
-    places = hnp.stack(parts, axis=-1)
-    lead = places.ndim - 1
-    numbers = lax.GatherDimensionNumbers(
-        offset_dims=tuple(range(lead, lead + x.ndim - depth)),
-        collapsed_slice_dims=tuple(range(depth)),
-        start_index_map=tuple(range(depth)),
-    )
-    return lax.gather(x, places, numbers, (*(1,) * depth, *x.shape[depth:]))
+    shape = index.shape[:-1]
+    batch = [lax.broadcasted_iota(INT64, shape, i) for i in range(call.get("batch_dims", 0))]
+    return x[(*batch, *_positions(index))]
 
 
-def _with_batch(index: Tracer, batch: int) -> Tracer:
-    """Indices that begin with the position in the batch they stand at."""
-    if not batch:
-        return index
-    shape = (*index.shape[:-1], 1)
-    lead = [lax.broadcasted_iota(index.dtype, shape, i) for i in range(batch)]
-    return hnp.concatenate([*lead, index], axis=-1)
+def _positions(index: Tracer) -> list[Tracer]:
+    return [index[..., i] for i in range(index.shape[-1])]
 
 
 @op("ScatterElements", "Scatter")
 def scatter_elements(call: Call, x: Tracer, index: Tracer, updates: Tracer) -> Tracer:
     """Elements written, or combined, at each index along an axis."""
-    axis = call.get("axis", 0) % x.ndim
-    places = _places(index, axis, x.shape[axis])
-    rank = x.ndim
-    numbers = lax.ScatterDimensionNumbers((), tuple(range(rank)), tuple(range(rank)))
-    return lax.scatter(x, places, updates, numbers, _combine(call))
+    return _combined(call, x, _coordinates(index, call.get("axis", 0) % x.ndim), updates)
 
 
 @op("ScatterND")
 def scatter_nd(call: Call, x: Tracer, index: Tracer, updates: Tracer) -> Tracer:
     """Slices written, or combined, at the positions in the last axis of the indices."""
-    depth = index.shape[-1]
-    parts = [wrapped(index[..., i], x.shape[i]) for i in range(depth)]
-    lead = index.ndim - 1
-    numbers = lax.ScatterDimensionNumbers(
-        tuple(range(lead, updates.ndim)), tuple(range(depth)), tuple(range(depth))
-    )
-    return lax.scatter(x, hnp.stack(parts, axis=-1), updates, numbers, _combine(call))
+    return _combined(call, x, tuple(_positions(index)), updates)
 
 
-def _combine(call: Call) -> str:
-    return _COMBINE[call.get("reduction", "none")]
+def _combined(call: Call, x: Tracer, place: tuple[Tracer, ...], updates: Tracer) -> Tracer:
+    at, reduction = x.at[place], call.get("reduction", "none")
+    if reduction == "none":
+        return at.set(updates)
+    return {"add": at.add, "mul": at.multiply, "min": at.min, "max": at.max}[reduction](updates)
 
 
 @op("TensorScatter")
@@ -115,17 +73,12 @@ def tensor_scatter(
 ) -> Tracer:
     """A cache of keys or values with new ones written from a position on, for each of the batch."""
     axis = call.get("axis", -2) % past.ndim
-    extent = past.shape[axis]
     first = hnp.zeros((past.shape[0],), INT64) if starts is None else starts
-    line = [1] * update.ndim
-    line[axis] = update.shape[axis]
-    steps = lax.reshape(hnp.arange(update.shape[axis], dtype=first.dtype), line)
-    index = hnp.add(lax.reshape(first, (first.size, *(1,) * (update.ndim - 1))), steps)
+    lines = lax.reshape(first, (first.size, *(1,) * (update.ndim - 1)))
+    index = hnp.add(lines, lax.broadcasted_iota(first.dtype, update.shape, axis))
     if call.get("mode", "linear") == "circular":
-        index = hnp.remainder(index, number(extent, index))
-    places = _places(hnp.broadcast_to(index, update.shape), axis, extent)
-    every = tuple(range(past.ndim))
-    return lax.scatter(past, places, update, lax.ScatterDimensionNumbers((), every, every), "set")
+        index = hnp.remainder(index, number(past.shape[axis], index))
+    return past.at[_coordinates(index, axis)].set(update)
 
 
 @op("OneHot", static=(1,))
@@ -133,7 +86,8 @@ def one_hot(call: Call, index: Tracer, depth: Array, values: Tracer) -> Tracer:
     """`on` where the index is, `off` elsewhere, along a further axis."""
     count = int(np.asarray(depth).item())
     axis = call.get("axis", -1) % (index.ndim + 1)
-    at = hnp.expand_dims(wrapped(convert(index, INT64), count), axis)
+    at = convert(index, INT64)
+    at = hnp.expand_dims(hnp.where(hnp.less(at, 0), hnp.add(at, count), at), axis)
     line = [1] * (index.ndim + 1)
     line[axis] = count
     hot = hnp.equal(at, lax.reshape(hnp.arange(count, dtype=INT64), line))
@@ -168,19 +122,14 @@ def top_k(call: Call, x: Tracer, k: Array | None = None) -> tuple[Tracer, Tracer
     first."""
     count = call.get("k") if k is None else int(np.asarray(k).item())
     axis = call.get("axis", -1) % x.ndim
-    places = lax.broadcasted_iota(INT64, x.shape, axis)
-    values, order = _sorted_pair(x, places, axis, largest=bool(call.get("largest", 1)))
-    return tuple(lax.slice_in_dim(each, 0, count, axis=axis) for each in (values, order))  # pyright: ignore
-
-
-def _sorted_pair(x: Tracer, places: Tracer, axis: int, *, largest: bool) -> tuple[Tracer, Tracer]:
-    if not largest:
-        found = lax.sort((x, places), dimension=axis, num_keys=1)
-        return found[0], found[1]
-    # In reverse and back: among equals the first stays first.
-    turned = (hnp.flip(x, axis), hnp.flip(places, axis))
-    found = lax.sort(turned, dimension=axis, num_keys=1)
-    return hnp.flip(found[0], axis), hnp.flip(found[1], axis)
+    line = hnp.moveaxis(x, axis, -1)
+    if call.get("largest", 1):
+        values, places = lax.top_k(line, count)
+    else:
+        index = lax.broadcasted_iota(INT64, line.shape, line.ndim - 1)
+        ordered = lax.sort((line, index), num_keys=1)
+        values, places = (each[..., :count] for each in ordered)
+    return hnp.moveaxis(values, -1, axis), hnp.moveaxis(convert(places, INT64), -1, axis)
 
 
 # --- sequences and optionals ------------------------------------------------------------------

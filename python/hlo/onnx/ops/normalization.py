@@ -6,8 +6,9 @@ from hlo import lax
 from hlo import numpy as hnp
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
+from hlo.model_ops import widened
 from hlo.onnx.model import dtype_of
-from hlo.onnx.ops.elementwise import number, widened
+from hlo.onnx.ops.elementwise import number
 from hlo.onnx.ops.registry import Call, op
 
 
@@ -31,6 +32,10 @@ def batch_normalization(
     call: Call, x: Tracer, scale: Tracer, bias: Tracer, mean: Tracer, variance: Tracer
 ) -> Tracer | tuple[Tracer, Tracer, Tracer]:
     """By the running moments of each channel, or in training by the batch's, which move them."""
+    if not call.get("spatial", 1):
+        raise call.refuse(
+            "expected moments of each channel, found some of each place (spatial = 0)"
+        )
     wide, epsilon = widened(x), call.get("epsilon", 1e-5)
     factors = [convert(_of_channel(widened(v), x.ndim), wide.dtype) for v in (scale, bias)]
     training = call.get("training_mode", 0) if call.version >= 14 else call.wants(1)

@@ -12,6 +12,7 @@ from hlo import numpy as hnp
 from hlo.frontend.dtypes import iinfo, is_float
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
+from hlo.model_ops import conv_transposed
 from hlo.onnx.model import dtype_of
 from hlo.onnx.ops.elementwise import converted, number
 from hlo.onnx.ops.registry import Call, op
@@ -172,16 +173,7 @@ def convolution_transposed(call: Call, x: Tracer, w: Tracer, bias: Tracer | None
     reach = [d * (k - 1) for d, k in zip(dilations, w.shape[2:], strict=True)]
     pads = _transposed_pads(call, x.shape[2:], strides, extra, reach)
     groups = call.get("group", 1)
-    inputs, outputs, *window = w.shape
-    parts = lax.reshape(w, (groups, inputs // groups, outputs, *window))
-    kernel = lax.reshape(hnp.swapaxes(parts, 1, 2), (groups * outputs, inputs // groups, *window))
-    around = [
-        (r - low, r - high + more) for r, (low, high), more in zip(reach, pads, extra, strict=True)
-    ]
-    found = lax.conv_general_dilated(
-        x, kernel, (1,) * rank, around, lhs_dilation=strides, rhs_dilation=dilations,
-        feature_group_count=groups, window_reversal=(True,) * rank,
-    )  # fmt: skip
+    found = conv_transposed(x, w, strides, pads, dilations, extra, groups)
     return _with_bias(found, bias)
 
 

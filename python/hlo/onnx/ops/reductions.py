@@ -13,10 +13,10 @@ from hlo import numpy as hnp
 from hlo.frontend.dtypes import iinfo, is_float
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
-from hlo.onnx.ops.elementwise import number, widened
+from hlo.model_ops import INT64, widened
+from hlo.onnx.ops.elementwise import number
 from hlo.onnx.ops.registry import Array, Call, integers, op
 
-INT64: Final = np.dtype(np.int64)
 Fold = Callable[[Tracer, tuple[int, ...]], Tracer]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,12 +12,10 @@ from hlo import numpy as hnp
 from hlo.frontend.dtypes import is_float
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
-from hlo.onnx.ops.elementwise import number, widened
+from hlo.model_ops import Taps, cubic_taps, cubic_weights, linear_taps, weighted, widened
+from hlo.onnx.ops.elementwise import number
 from hlo.onnx.ops.products import saturated
 from hlo.onnx.ops.registry import Array, Call, integers, op
-
-Taps = list[tuple[Array, Array]]
-"""(indices, weights), a pair for each element that a result reads along one axis."""
 
 
 @dataclass(frozen=True)
@@ -70,39 +67,13 @@ def _nearest(places: Array, mode: str) -> Taps:
     return [(found.astype(np.int64), np.ones_like(places))]
 
 
-def _linear(places: Array) -> Taps:
-    low = np.floor(places)
-    part = places - low
-    at = low.astype(np.int64)
-    return [(at, 1 - part), (at + 1, part)]
-
-
-def cubic_weights(t: Any, a: float) -> list[Any]:
-    """Keys' cubic convolution: the weights of four neighbours, `t` behind the second."""
-
-    def near(x: Any) -> Any:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-
-    def far(x: Any) -> Any:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-
-    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
-
-
-def _cubic(places: Array, a: float) -> Taps:
-    low = np.floor(places)
-    at = low.astype(np.int64)
-    weights = cubic_weights(places - low, a)
-    return [(at + i - 1, weight) for i, weight in enumerate(weights)]
-
-
 def _smoothed(places: Array, scale: float, mode: str, a: float) -> Taps:
     """Taps of a filter that is as wide as the results lie apart."""
     scale = min(scale, 1.0)
     reach = (2 if mode == "cubic" else 1) / scale
     low = np.floor(places)
     count = int(np.ceil(reach))
-    taps: Taps = []
+    taps: list[tuple[Array, Array]] = []
     for offset in range(-count, count + 1):
         at = low + offset
         distance = np.abs(at - places) * scale
@@ -124,20 +95,6 @@ def _normalised(taps: Taps, extent: int, *, exclude: bool) -> Taps:
     ]
     total = np.sum(weights, axis=0)
     return [(at, weight / total) for (at, _), weight in zip(taps, weights, strict=True)]
-
-
-def _applied(x: Tracer, axis: int, taps: Taps) -> Tracer:
-    """The weighted sum of elements along an axis; those outside are the ones at the ends."""
-    line = [1] * x.ndim
-    line[axis] = -1
-    total: Tracer | None = None
-    for at, weight in taps:
-        part = hnp.take(x, np.clip(at, 0, x.shape[axis] - 1), axis=axis)
-        if not (weight == 1).all():
-            part = hnp.multiply(part, number(weight.reshape(line), x))
-        total = part if total is None else hnp.add(total, part)
-    assert total is not None
-    return total
 
 
 @op("Resize", static=(1, 2, 3))
@@ -162,7 +119,7 @@ def resize(
         if line.size == line.extent and (places == np.arange(line.size)).all():
             continue
         taps = _taps(call, line, places, mode, nearest)
-        moved = _applied(found, axis, taps)
+        moved = weighted(found, axis, taps)
         if cropped:
             moved = _outside(call, moved, axis, places, line.extent)
         found = moved
@@ -217,7 +174,7 @@ def _taps(call: Call, line: _Axis, places: Array, mode: str, nearest: str) -> Ta
     if call.get("antialias", 0) and line.scale < 1:
         taps = _smoothed(places, line.scale, mode, a)
         return _normalised(taps, line.extent, exclude=exclude)
-    taps = _cubic(places, a) if mode == "cubic" else _linear(places)
+    taps = cubic_taps(places, a) if mode == "cubic" else linear_taps(places)
     return _normalised(taps, line.extent, exclude=exclude) if exclude else taps
 
 
@@ -246,8 +203,8 @@ def _enlarged(call: Call, x: Tracer, scales: Array | None) -> Tracer:
         line = _Axis(x.shape[axis], int(np.floor(x.shape[axis] * scale)), scale)
         if scale != 1:
             places = _places(line, "asymmetric")
-            taps = _nearest(places, "floor") if nearest else _linear(places)
-            found = _applied(found, axis, taps)
+            taps = _nearest(places, "floor") if nearest else linear_taps(places)
+            found = weighted(found, axis, taps)
     return convert(found, x.dtype)
 
 

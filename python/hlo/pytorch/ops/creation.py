@@ -12,8 +12,8 @@ from hlo import lax
 from hlo import numpy as hnp
 from hlo.frontend.dtypes import BOOL, FLOAT32, is_integer
 from hlo.frontend.tracer import Tracer
+from hlo.model_ops import INT64, tensor
 from hlo.pytorch.ops.registry import aten
-from hlo.pytorch.types import INT64, tensor
 
 Dtype = np.dtype[Any] | None
 

@@ -11,11 +11,10 @@ from hlo import lax
 from hlo import numpy as hnp
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
-from hlo.pytorch.ops.pointwise import widened
-from hlo.pytorch.ops.pooling import Windows, averaging, divisors
-from hlo.pytorch.ops.products import conv_forward, conv_transposed, per_dimension
+from hlo.model_ops import conv_transposed, tensor, widened
+from hlo.pytorch.ops.pooling import averaging, divisors, windows_of
+from hlo.pytorch.ops.products import conv_forward, per_dimension
 from hlo.pytorch.ops.registry import aten
-from hlo.pytorch.types import tensor
 
 
 def _weight_gradient(
@@ -78,7 +77,8 @@ def convolution_backward(
                 input.shape[2:], grad_output.shape[2:], strides, pads, spacing, window, strict=True
             )
         ]
-        by_input = conv_transposed(grad_output, weight, strides, pads, spacing, extra, groups)
+        cut = [(p, p) for p in pads]
+        by_input = conv_transposed(grad_output, weight, strides, cut, spacing, extra, groups)
     if output_mask[1]:
         pair = (grad_output, input) if transposed else (input, grad_output)
         by_weight = _weight_gradient(*pair, window, strides, pads, spacing, groups)
@@ -102,7 +102,7 @@ def max_pool_backward(
     """Each gradient added where its window's largest element was."""
     rank = len(kernel_size)
     extents = self.shape[self.ndim - rank :]
-    windows = Windows(extents, kernel_size, stride, padding, dilation, ceil_mode)
+    windows = windows_of(extents, kernel_size, stride, padding, dilation, ceil_mode)
     if set(windows.dilation) == {1}:
         full = windows.full(self.ndim)
         return lax.select_and_scatter(
@@ -139,13 +139,13 @@ def avg_pool_backward(
     rank = len(kernel_size)
     lead = self.ndim - rank
     extents = self.shape[lead:]
-    windows = Windows(extents, kernel_size, stride, padding, 1, ceil_mode)
-    by = divisors(windows, extents, count_include_pad, divisor_override)
+    windows = windows_of(extents, kernel_size, stride, padding, 1, ceil_mode)
+    by = divisors(windows, count_include_pad, divisor_override)
     share = hnp.divide(widened(grad_output), tensor(by, widened(grad_output).dtype))
     zero = tensor(0, share.dtype)
     config = [(0, 0, 0)] * lead
     for extent, n, k, s, (low, _) in zip(
-        extents, windows.counts, windows.kernel, windows.stride, windows.pads, strict=True
+        extents, windows.counts, windows.kernel, windows.strides, windows.pads, strict=True
     ):
         before = k - 1 - low
         config.append((before, extent + k - 1 - before - ((n - 1) * s + 1), s - 1))

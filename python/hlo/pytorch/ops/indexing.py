@@ -12,9 +12,9 @@ from hlo.diagnostics import UnsupportedError
 from hlo.frontend.dtypes import BOOL
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
+from hlo.model_ops import INT64, tensor
 from hlo.pytorch.ops.registry import aten
 from hlo.pytorch.ops.views import normalized
-from hlo.pytorch.types import INT64, tensor
 
 
 def _subscript(indices: Sequence[Tracer | None], op: str) -> tuple[Any, ...]:

@@ -14,8 +14,8 @@ from hlo.frontend.dtypes import INT32
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
 from hlo.lax import factorizations
+from hlo.model_ops import tensor
 from hlo.pytorch.ops.registry import aten
-from hlo.pytorch.types import tensor
 
 
 def _adjoint(x: Tracer) -> Tracer:

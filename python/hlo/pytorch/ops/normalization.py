@@ -13,7 +13,7 @@ from hlo.diagnostics import UnsupportedError
 from hlo.frontend.dtypes import finfo
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
-from hlo.pytorch.ops.pointwise import widened
+from hlo.model_ops import widened
 from hlo.pytorch.ops.reductions import moments
 from hlo.pytorch.ops.registry import aten
 

@@ -9,19 +9,15 @@ import numpy as np
 
 from hlo import lax, nn
 from hlo import numpy as hnp
-from hlo.frontend.dtypes import BOOL, FLOAT32, is_complex, is_float, is_integer
+from hlo.frontend.dtypes import BOOL, is_complex, is_float, is_integer
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
+from hlo.model_ops import tensor, widened
 from hlo.pytorch.ops.registry import aten
-from hlo.pytorch.types import inexact, promote, result_type, tensor, together
+from hlo.pytorch.types import inexact, promote, result_type, together
 
 Number = Any
 """A tensor or a Python number."""
-
-
-def widened(x: Tracer) -> Tracer:
-    """16-bit floats as float32: PyTorch's CPU kernels compute in it and round once."""
-    return convert(x, FLOAT32) if is_float(x.dtype) and x.dtype.itemsize < 4 else x
 
 
 def composite(function: Callable[..., Tracer]) -> Callable[..., Tracer]:

@@ -14,9 +14,8 @@ from hlo.diagnostics import UnsupportedError
 from hlo.frontend.dtypes import BOOL, is_float
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
-from hlo.pytorch.ops.pointwise import widened
+from hlo.model_ops import conv_transposed, tensor, widened
 from hlo.pytorch.ops.registry import aten
-from hlo.pytorch.types import tensor
 
 
 @aten("mm", "bmm", "matmul", "mv", "dot", "vdot")
@@ -133,7 +132,8 @@ def convolution(
     spacing = per_dimension(dilation, rank)
     if transposed:
         extra = per_dimension(output_padding, rank)
-        found = conv_transposed(input, weight, strides, pads, spacing, extra, groups)
+        cut = [(p, p) for p in pads]
+        found = conv_transposed(input, weight, strides, cut, spacing, extra, groups)
     else:
         found = conv_forward(input, weight, strides, [(p, p) for p in pads], spacing, groups)
     if bias is None:
@@ -152,33 +152,6 @@ def conv_forward(
     """Cross-correlation of (N, C, ...) with (O, C / groups, ...)."""
     return lax.conv_general_dilated(
         input, weight, strides, pads, rhs_dilation=dilation, feature_group_count=groups
-    )
-
-
-def conv_transposed(
-    input: Tracer,
-    weight: Tracer,
-    strides: Sequence[int],
-    pads: Sequence[int],
-    dilation: Sequence[int],
-    output_padding: Sequence[int],
-    groups: int,
-) -> Tracer:
-    """The gradient of `conv_forward` by its input: (N, O, ...) with (O, C / groups, ...)."""
-    inputs, outputs, *window = weight.shape
-    parts = lax.reshape(weight, (groups, inputs // groups, outputs, *window))
-    kernel = lax.reshape(hnp.swapaxes(parts, 1, 2), (groups * outputs, inputs // groups, *window))
-    reach = [d * (k - 1) for d, k in zip(dilation, window, strict=True)]
-    around = [(r - p, r - p + o) for r, p, o in zip(reach, pads, output_padding, strict=True)]
-    return lax.conv_general_dilated(
-        input,
-        kernel,
-        (1,) * len(window),
-        around,
-        lhs_dilation=strides,
-        rhs_dilation=dilation,
-        feature_group_count=groups,
-        window_reversal=(True,) * len(window),
     )
 
 

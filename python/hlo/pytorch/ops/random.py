@@ -15,8 +15,8 @@ from hlo.frontend.operands import convert
 from hlo.frontend.shape_dtype import ShapeDtype
 from hlo.frontend.trace import constant, emit
 from hlo.frontend.tracer import Tracer
+from hlo.model_ops import INT64, tensor
 from hlo.pytorch.ops.registry import aten
-from hlo.pytorch.types import INT64, tensor
 
 Dtype = np.dtype[Any] | None
 

@@ -13,10 +13,10 @@ from hlo import numpy as hnp
 from hlo.frontend.dtypes import BOOL, is_complex, is_float, is_integer
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
-from hlo.pytorch.ops.pointwise import widened
+from hlo.model_ops import INT64, tensor, widened
 from hlo.pytorch.ops.registry import aten
 from hlo.pytorch.ops.views import dims_of
-from hlo.pytorch.types import INT64, inexact, tensor, together
+from hlo.pytorch.types import inexact, together
 
 Dim = Any
 """A dimension, a list of them, or None for all."""

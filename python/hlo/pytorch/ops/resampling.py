@@ -10,12 +10,12 @@ import numpy as np
 from hlo import numpy as hnp
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
-from hlo.pytorch.ops.pointwise import widened
+from hlo.model_ops import cubic_taps, linear_taps, weighted, widened
 from hlo.pytorch.ops.registry import aten
-from hlo.pytorch.types import tensor
 
 Floats = Sequence[float] | None
 Array = np.ndarray[Any, Any]
+CUBIC = -0.75  # Keys' coefficient, as PyTorch has it
 
 
 def _sizes(self: Tracer, output_size: Sequence[int] | None, scales: Floats) -> list[int]:
@@ -79,42 +79,6 @@ def _positions(
     return places if cubic else np.maximum(places, 0.0)
 
 
-def _weighted(x: Tracer, axis: int, taps: Sequence[tuple[Array, Array]]) -> Tracer:
-    """The sum of elements along an axis, each by its weight."""
-    line = [1] * x.ndim
-    line[axis] = -1
-    total: Tracer | None = None
-    for where, weight in taps:
-        part = hnp.multiply(
-            hnp.take(x, np.clip(where, 0, x.shape[axis] - 1), axis=axis),
-            tensor(weight.reshape(line), x.dtype),
-        )
-        total = part if total is None else hnp.add(total, part)
-    assert total is not None
-    return total
-
-
-def _linear_taps(places: Array) -> list[tuple[Array, Array]]:
-    low = np.floor(places).astype(np.int64)
-    part = places - low
-    return [(low, 1 - part), (low + 1, part)]
-
-
-def _cubic_taps(places: Array) -> list[tuple[Array, Array]]:
-    """Keys' cubic convolution with a = -0.75, as PyTorch has it."""
-    a = -0.75
-    low = np.floor(places).astype(np.int64)
-    t = places - low
-
-    def near(x: Array) -> Array:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-
-    def far(x: Array) -> Array:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-
-    return [(low - 1, far(t + 1)), (low, near(t)), (low + 1, near(1 - t)), (low + 2, far(2 - t))]
-
-
 def _interpolated(
     x: Tracer,
     sizes: Sequence[int],
@@ -127,8 +91,8 @@ def _interpolated(
     for i, size in enumerate(sizes):
         extent = x.shape[2 + i]
         places = _positions(extent, size, align_corners, scales[i], cubic=cubic)
-        taps = _cubic_taps(places) if cubic else _linear_taps(places)
-        found = _weighted(found, 2 + i, taps)
+        taps = cubic_taps(places, CUBIC) if cubic else linear_taps(places)
+        found = weighted(found, 2 + i, taps)
     return convert(found, x.dtype)
 
 

@@ -10,10 +10,10 @@ from hlo.diagnostics import UnsupportedError
 from hlo.frontend.dtypes import is_float
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
-from hlo.pytorch.ops.pointwise import widened
+from hlo.model_ops import INT64, tensor, widened
 from hlo.pytorch.ops.registry import aten
 from hlo.pytorch.ops.views import normalized
-from hlo.pytorch.types import INT64, inexact, tensor
+from hlo.pytorch.types import inexact
 
 
 @aten("sort", "sort.stable")

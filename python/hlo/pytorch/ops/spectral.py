@@ -12,8 +12,8 @@ from hlo import lax
 from hlo import numpy as hnp
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
+from hlo.model_ops import tensor
 from hlo.pytorch.ops.registry import aten
-from hlo.pytorch.types import tensor
 
 _MODES = {0: lambda n: 1.0, 1: lambda n: 1 / sqrt(n), 2: lambda n: 1 / n}
 

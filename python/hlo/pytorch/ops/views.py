@@ -12,8 +12,9 @@ from hlo import lax
 from hlo import numpy as hnp
 from hlo.diagnostics import UnsupportedError
 from hlo.frontend.tracer import Tracer
+from hlo.model_ops import tensor
 from hlo.pytorch.ops.registry import aten
-from hlo.pytorch.types import result_type, tensor
+from hlo.pytorch.types import result_type
 
 _LAST = 2**63 - 1
 
