@@ -416,6 +416,24 @@ def test_arrays_that_die_while_a_graph_is_recorded_are_no_part_of_it(fake: FakeD
         device.synchronize()
 
 
+def test_a_program_that_dies_while_a_graph_is_recorded_is_freed_after_it(fake: FakeDriver) -> None:
+    device = CudaDevice()
+    place = device.allocate(64)
+    dying = [CudaProgram(compiled(chains(), optimize=False, reuse=False).plan, device)]
+    alive = [fake.log.count(f"cuModule{what}") for what in ("LoadDataEx", "Unload")]
+
+    def work() -> None:
+        device.fill(place, 64, 1, 1)
+        dying.clear()
+        gc.collect()
+        assert fake.log.count("cuModuleUnload") == alive[1]
+
+    with device.entered():
+        device.launch_graph(device.capture(work))
+        device.synchronize()
+    assert fake.log.count("cuModuleUnload") == alive[0]
+
+
 def test_a_program_that_is_gone_leaves_nothing(fake: FakeDriver) -> None:
     device = CudaDevice()
     before = fake.live

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,7 +56,7 @@ class CudaDevice:
         self._lock = threading.RLock()
         self._depth = 0
         self._capturing = False
-        self._dead: list[int] = []  # freed while work was captured
+        self._put_off: list[Callable[[], None]] = []
         self._events: list[Any] = []
         count = int(call(self._driver, "cuDeviceGetCount"))
         if not 0 <= number < count:
@@ -159,13 +159,13 @@ class CudaDevice:
         )
 
     def release(self, address: int) -> None:
-        with self.entered():
-            if self._capturing:  # the garbage collector may come at any time
-                self._dead.append(address)
-            elif self._pooled:
-                self.call("cuMemFreeAsync", address, self.stream)
-            else:
-                self.call("cuMemFree", address)
+        self.when_not_capturing(functools.partial(self._free, address))
+
+    def _free(self, address: int) -> None:
+        if self._pooled:
+            self.call("cuMemFreeAsync", address, self.stream)
+        else:
+            self.call("cuMemFree", address)
 
     def write(self, address: int, data: Bytes) -> None:
         # Pageable memory: the driver has copied it when the call returns.
@@ -312,18 +312,31 @@ class CudaDevice:
         with self.entered():
             self.call("cuStreamSynchronize", self.stream)
 
-    def capture(self, work: Any) -> Any:
+    def when_not_capturing(self, work: Callable[[], None]) -> None:
+        """Does what may be no part of a graph: at once, or once the graph is recorded.
+
+        The garbage collector may come at any time, and what it frees ends a recording otherwise.
+        """
+        with self.entered():
+            if self._capturing:
+                self._put_off.append(work)
+            else:
+                work()
+
+    def capture(self, work: Callable[[], None]) -> Any:
         """Records what `work()` puts into the stream, and streams that wait for it, as a graph."""
         mode = self._driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
         self.call("cuStreamBeginCapture", self.stream, mode)
         self._capturing = True
         try:
-            work()
+            try:
+                work()
+            finally:
+                graph = self.call("cuStreamEndCapture", self.stream)
         finally:
             self._capturing = False
-            graph = self.call("cuStreamEndCapture", self.stream)
-            while self._dead:
-                self.release(self._dead.pop())
+            while self._put_off:
+                self._put_off.pop()()
         executable = self.call("cuGraphInstantiate", graph, 0)
         self.call("cuGraphDestroy", graph)
         return executable

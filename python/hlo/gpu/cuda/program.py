@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -126,10 +127,11 @@ class CudaProgram:
         self._events = [device.new_event() for _ in range(events if used > 1 else 0)]
         self._ends = [device.new_event() for _ in range(used)]
         self._borrowed: list[tuple[Any, list[dlpack.Borrowed]]] = []
-        weakref.finalize(
-            self, _release, self._loaded, device, self._prepared, self._streams[1:],
+        held = partial(
+            _free, self._loaded, device, self._prepared, self._streams[1:],
             [*self._events, *self._ends], self._borrowed,
         )  # fmt: skip
+        weakref.finalize(self, _release, device, held)
 
     def __call__(self, *arguments: object) -> tuple[Any, ...]:
         """Runs the program.
@@ -227,28 +229,32 @@ class CudaProgram:
             device.wait(streams[0], self._ends[stream])
 
 
-def _release(
+def _release(device: CudaDevice, free: Callable[[], None]) -> None:
+    """Frees what a program holds; after a kernel that failed the driver frees nothing."""
+    with contextlib.suppress(CudaError):
+        device.when_not_capturing(free)
+
+
+def _free(
     loaded: LoadedPlan[CudaModule], device: CudaDevice, prepared: Sequence[Prepared],
     streams: Sequence[Any], events: Sequence[Any],
     borrowed: Sequence[tuple[Any, list[dlpack.Borrowed]]],
 ) -> None:  # fmt: skip
-    """Frees what a program holds; after a kernel that failed the driver frees nothing."""
-    with contextlib.suppress(CudaError), device.entered():
-        device.synchronize()
-        for event, some in borrowed:
-            for one in some:
-                one.release()
-            device.reuse_event(event)
-        for stretch in _stretches(prepared):
-            for graph in stretch.graphs.values():
-                device.destroy_graph(graph)
-        for stream in streams:
-            device.destroy_stream(stream)
-        for event in events:
-            device.reuse_event(event)
-        loaded.release()
-        for module in loaded.modules.values():
-            device.unload(module)
+    device.synchronize()
+    for event, some in borrowed:
+        for one in some:
+            one.release()
+        device.reuse_event(event)
+    for stretch in _stretches(prepared):
+        for graph in stretch.graphs.values():
+            device.destroy_graph(graph)
+    for stream in streams:
+        device.destroy_stream(stream)
+    for event in events:
+        device.reuse_event(event)
+    loaded.release()
+    for module in loaded.modules.values():
+        device.unload(module)
 
 
 def _stretches(prepared: Sequence[Prepared]) -> list[Stretch]:

@@ -15,7 +15,7 @@ typedef unsigned long long Pointer;
 typedef int (*LaunchCallback)(const char *image, const char *kernel, const unsigned *grid, const unsigned *block,
                               unsigned shared, const unsigned char *parameters, int bytes);
 
-enum { INVALID = 1, OUT_OF_MEMORY = 2, NO_CONTEXT = 201, NOT_READY = 600, LAUNCH_FAILED = 719, NOT_SUPPORTED = 801, CAPTURE_UNSUPPORTED = 900, MOST_PARAMETERS = 64, PARAMETER_BYTES = 4096, MOST_ALLOCATIONS = 4096 };
+enum { INVALID = 1, OUT_OF_MEMORY = 2, NO_CONTEXT = 201, NOT_READY = 600, LAUNCH_FAILED = 719, NOT_SUPPORTED = 801, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901, MOST_PARAMETERS = 64, PARAMETER_BYTES = 4096, MOST_ALLOCATIONS = 4096 };
 
 /// Contexts of this thread, the current one last. Most functions want one.
 static __thread void *contexts[16];
@@ -86,6 +86,9 @@ struct Graph { struct Entry *entries; int count, capacity; };
 
 static struct Stream *streams;
 static struct Graph *captured;
+
+static int is_invalid; // what is captured
+static Result ends_capture(void) { is_invalid = 1; return CAPTURE_UNSUPPORTED; }
 
 static uint32_t draw(uint32_t below) {
   random_state = random_state * 1664525u + 1013904223u;
@@ -261,7 +264,7 @@ Result cuMemAllocAsync(Pointer *made, size_t size, void *stream) { (void)stream;
 Result cuMemFreeAsync(Pointer at, void *stream) {
   IN_CONTEXT;
   if (((struct Stream *)stream)->capturing)
-    return CAPTURE_UNSUPPORTED; // the driver takes it into the graph, which can run once then
+    return ends_capture(); // the driver takes it into the graph, which can run once then
   note("cuMemFreeAsync");
   struct Work work = {.kind = RELEASE, .destination = at};
   append(stream, &work);
@@ -413,6 +416,8 @@ Result cuStreamCreate(void **stream, unsigned flags) {
 }
 Result cuStreamSynchronize(void *stream) {
   IN_CONTEXT;
+  if (((struct Stream *)stream)->capturing)
+    return ends_capture();
   note("cuStreamSynchronize");
   drain(stream);
   const int was = failed;
@@ -483,6 +488,10 @@ Result cuStreamEndCapture(void *stream, void **graph) {
   }
   *graph = captured;
   captured = NULL;
+  if (is_invalid) {
+    is_invalid = 0;
+    return CAPTURE_INVALIDATED;
+  }
   note("cuStreamEndCapture");
   return 0;
 }
