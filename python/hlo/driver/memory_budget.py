@@ -87,6 +87,7 @@ def plan_within(
     least = planned(fused)
     if not max_bytes or least.peak_bytes <= max_bytes:
         return least
+    reordered: tuple[Decision, ...] = ()
     ordered = copy_of(fused)
     scheduler = Schedule(most_slowdown=math.inf)
     decisions = tuple(scheduler.decide(ordered))
@@ -95,13 +96,17 @@ def plan_within(
         if found.peak_bytes <= max_bytes:
             return found
         if found.peak_bytes < least.peak_bytes:
-            least, fused = found, ordered
+            least, fused, reordered = found, ordered, decisions
+
+    def rematerialized(target: int) -> PlannedProgram:
+        module = copy_of(fused)
+        Rematerialize(target).run(module)
+        return replace(planned(module), reordered=reordered)
+
     live = live_bytes_of(fused)
     target = max(1, live - (least.peak_bytes - max_bytes))
     for attempt in range(ATTEMPTS):
-        module = copy_of(fused)
-        Rematerialize(target).run(module)
-        found = planned(module)
+        found = rematerialized(target)
         if found.peak_bytes <= max_bytes:
             return found
         if found.peak_bytes < least.peak_bytes:
@@ -109,12 +114,10 @@ def plan_within(
         if target == 1:
             break
         # As low as it gets, at last: what the error about a smaller budget has promised.
-        missed = live_bytes_of(module) > target or attempt + 2 == ATTEMPTS
+        missed = live_bytes_of(found.fused) > target or attempt + 2 == ATTEMPTS
         target = 1 if missed else max(1, target - (found.peak_bytes - max_bytes))
     for share in SHARES:
-        module = copy_of(fused)
-        Rematerialize(max(1, int(live * share))).run(module)
-        found = planned(module)
+        found = rematerialized(max(1, int(live * share)))
         if found.peak_bytes <= max_bytes:
             return found
         if found.peak_bytes < least.peak_bytes:
