@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from hlo.frontend.dtypes import canonical_dtype, dtype_name
+from hlo.frontend.dtypes import bit_width, canonical_dtype, dtype_name
+from hlo.frontend.errors import DtypeError
 
 _NUMBERS = frozenset({bool, int, float, complex})
 
@@ -50,6 +51,24 @@ def _torch() -> Any:
     return import_module("torch")
 
 
+@functools.cache
+def _passage(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], Any]:
+    """The dtype as which PyTorch takes arrays of a dtype, and the `torch.dtype` that those get.
+
+    Raises:
+        DtypeError: PyTorch has no tensors of it; of ints of less than a byte it has but the names.
+    """
+    torch, name = _torch(), dtype_name(dtype)
+    if not hasattr(torch, name) or (name != "bool" and bit_width(dtype) < 8):
+        raise DtypeError(
+            f"PyTorch has no tensors of {name}: convert the result, or pass NumPy arrays"
+        )
+    kind = getattr(torch, name)
+    if _has_no_numpy(name):
+        return np.dtype(np.int16 if dtype.itemsize == 2 else np.uint8), kind
+    return dtype, kind
+
+
 def to_numpy(tensor: Any) -> np.ndarray[Any, Any]:
     """A CPU tensor's memory as an array; nothing is copied where it is in row-major order."""
     torch = _torch()
@@ -62,13 +81,15 @@ def to_numpy(tensor: Any) -> np.ndarray[Any, Any]:
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Any:
-    """An array's memory as a tensor; nothing is copied."""
-    torch = _torch()
-    name = dtype_name(array.dtype)
-    if _has_no_numpy(name):
-        bits = array.view(np.int16 if array.dtype.itemsize == 2 else np.uint8)
-        return torch.from_numpy(bits).view(getattr(torch, name))
-    return torch.from_numpy(array)
+    """An array's memory as a tensor; nothing is copied.
+
+    Raises:
+        DtypeError: PyTorch has no such dtype.
+    """
+    passed, kind = _passage(array.dtype)
+    if passed is array.dtype:
+        return _torch().from_numpy(array)
+    return _torch().from_numpy(array.view(passed)).view(kind)
 
 
 def as_tensors(arrays: Iterable[np.ndarray[Any, Any]]) -> tuple[Any, ...]:

@@ -70,6 +70,15 @@ def test_what_would_lose_a_gradient_is_refused() -> None:
     assert isinstance(double(torch.ones(2, 3, requires_grad=True).detach())["twice"], torch.Tensor)
 
 
+@pytest.mark.parametrize("kind", ["int4", "float8_e4m3", "float6_e2m3fn", "float4_e2m1fn"])
+def test_results_that_no_tensor_holds(kind: str) -> None:
+    convert = hlo.jit(lambda x: x.astype(kind))
+    for _ in range(2):  # bound, then as it was met before
+        with pytest.raises(hlo.CompileError, match=f"no tensors of {kind}"):
+            convert(torch.ones(3))
+    assert convert(np.ones(3, np.float32)).tolist() == [1.0] * 3
+
+
 def test_shapes_and_dtypes_that_do_not_fit() -> None:
     compiled = double.lower(torch.ones(3)).compile()
     with pytest.raises(hlo.ArgumentError, match=r"expected float32\[3\].*found float32\[4\]"):
