@@ -12,15 +12,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from schedule_time import DEFAULT_PROGRAMS, ROOT, estimated_seconds
+
 from hlo.driver.memory_budget import MemoryBudgetError
 from hlo.driver.memory_report import memory_analysis
-from hlo.driver.program_analysis import AnalysedProgram, analyse
+from hlo.driver.program_analysis import analyse
 from hlo.importers import load_program
-from hlo.passes.cost.block_time import BlockTime
-from hlo.passes.hlo_to_host.program import entry_of, results_in_arguments
 
-ROOT = Path(__file__).resolve().parent.parent
-DEFAULT_PROGRAMS = ROOT.parent / "shared" / "programs"
 PAGE = ROOT / "docs" / "memory_budgets.md"
 SHARES = (90, 75, 50)
 _HEADING = """# Training under a budget
@@ -52,12 +50,8 @@ def planned(program: Path, max_bytes: int = 0) -> Planned | int:
         return error.least
     memory = memory_analysis(found.host, found.fused)
     launches = sum("func.call @" in line for line in found.host.text.splitlines())
-    return Planned(memory.arena_bytes, memory.peak_bytes, launches, _seconds(found))
-
-
-def _seconds(program: AnalysedProgram) -> float:
-    function, region = entry_of(program.fused), program.fused_entry
-    return BlockTime(region, results_in_arguments(function, region)).seconds()
+    seconds = estimated_seconds(found.fused)
+    return Planned(memory.arena_bytes, memory.peak_bytes, launches, seconds)
 
 
 def row(program: Path) -> str:

@@ -72,11 +72,12 @@ def estimated_ratio(program: bytes) -> float | None:
     *steps, last = passes_to(Phase.FUSED)
     for step in steps:
         step.run(module)
-    before = _estimated(module)
-    return _estimated(module) / before if last.run(module) else None
+    before = estimated_seconds(module)
+    return estimated_seconds(module) / before if last.run(module) else None
 
 
-def _estimated(module: ir.Module) -> float:
+def estimated_seconds(module: ir.Module) -> float:
+    """The cost model's time of a fused program."""
     function = entry_of(module)
     region = region_of(function.regions[0].blocks[0])
     return BlockTime(region, results_in_arguments(function, region)).seconds()
