@@ -69,16 +69,18 @@ def _lower(region: Region, homes: Mapping[int, Tensor], budget: int) -> bool:
     """Makes values of a block again until it meets a budget, or else of the blocks at its peak."""
     block = block_problem(region, homes)
     order, found = _cheapest(block, budget)
+    moved = order != list(range(len(order)))
+    if moved:
+        ordered = [block.nodes[i] for i in order]
+        reorder(block.nodes, ordered)
+        region.nodes[:] = ordered
+        block = replace(block, nodes=ordered)
     if any(found.again):
-        if order != list(range(len(order))):
-            reorder(block.nodes, [block.nodes[i] for i in order])
-            region.nodes[:] = [block.nodes[i] for i in order]
-            block = replace(block, nodes=list(region.nodes))
         _Rewriter(block, found).run()
         return True
-    excess, at = found.peak - budget, profile(block.problem).at
+    excess, at = found.peak - budget, profile(found.problem).at
     if excess <= 0 or not region.nodes or region.nodes[at].name not in CONTROL_FLOW:
-        return False
+        return moved
     node = region.nodes[at]
     peaks = [
         profile(block_problem(inner, nested_homes(node, i)).problem).peak
@@ -90,7 +92,7 @@ def _lower(region: Region, homes: Mapping[int, Tensor], budget: int) -> bool:
         for i, inner in enumerate(node.regions)
         if peaks[i] > limit
     ]
-    return any(lowered)
+    return moved or any(lowered)
 
 
 def _cheapest(block: BlockProblem, budget: int) -> tuple[list[int], Recomputed]:
