@@ -66,8 +66,7 @@ def again_or_stored(
     arithmetic = cycles(node) / machine.clock / cores
 
     def seconds(times: float, moved: int) -> float:
-        traffic = [moved if n == level else 0 for n in range(len(machine.levels))]
-        return max(times * arithmetic, machine.moving_seconds(traffic, cores)[0])
+        return max(times * arithmetic, machine.seconds_from(level, moved, cores))
 
     stored = seconds(1, taken + size * (kernels + alone))
     return Choice(stored, seconds(times or kernels, kernels * taken), machine.levels[level].name)
@@ -82,11 +81,9 @@ def readers_should_compute(made: Sequence[Node], size: int, readers: int) -> boo
         readers: how many kernels read it.
     """
     machine = HOST
-    level = machine.level_of(2 * size)
     moved = size * (1 + readers)
-    traffic = [moved if n == level else 0 for n in range(len(machine.levels))]
     computing = readers * sum(map(cycles, made)) / machine.clock
-    return computing <= machine.moving_seconds(traffic)[0]
+    return computing <= machine.seconds_from(machine.level_of(2 * size), moved)
 
 
 def is_cheaper_side_by_side(node: Node, times: int, machine: Machine = HOST) -> bool:

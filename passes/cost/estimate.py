@@ -44,7 +44,7 @@ def estimate(node: Node, traffic: Sequence[int], machine: Machine) -> Estimate:
     computing = cycles(node) / machine.clock / cores
     moving, level = machine.moving_seconds(traffic, cores)
     busy, bound = max((computing, COMPUTE), (moving, machine.levels[level].name))
-    around = machine.launch + (machine.fork if cores > 1 else 0.0)
+    around = machine.around(cores)
     return Estimate(
         seconds=around + busy,
         bound=bound if busy > around else LAUNCH,

@@ -111,8 +111,7 @@ def _amount(region: Region) -> int:
 
 def _moving(amount: int, machine: Machine) -> float:
     """Seconds in which one core moves bytes that were touched not long ago."""
-    level = machine.level_of(2 * amount)
-    return machine.moving_seconds([amount * (n == level) for n in range(len(machine.levels))])[0]
+    return machine.seconds_from(machine.level_of(2 * amount), amount)
 
 
 def _parts(node: Node) -> list[Node]:

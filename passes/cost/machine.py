@@ -129,6 +129,16 @@ class Machine:
             passing -= here
         return slowest, bound
 
+    def seconds_from(self, level: int, amount: int, cores: int = 1) -> float:
+        """The time to move bytes that are all found at one of `levels`."""
+        traffic = [0] * len(self.levels)
+        traffic[level] = amount
+        return self.moving_seconds(traffic, cores)[0]
+
+    def around(self, cores: int) -> float:
+        """Seconds that a kernel takes from launch to return, besides its work."""
+        return self.launch + (self.fork if cores > 1 else 0.0)
+
 
 L1, L2, L3, MEMORY = range(4)
 

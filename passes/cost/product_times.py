@@ -193,7 +193,7 @@ def library_cores(product: Product, machine: Machine) -> int:
 def generated_seconds(product: Product, way: Way, machine: Machine, cores: int) -> float:
     """Of a kernel that is the product alone, from launch to return."""
     computing = generated_cycles(product, way, machine) / machine.clock / cores
-    return _around(machine, cores) + max(computing, moving_seconds(product.bytes, machine, cores))
+    return machine.around(cores) + max(computing, moving_seconds(product.bytes, machine, cores))
 
 
 def library_seconds(product: Product, machine: Machine) -> float:
@@ -202,15 +202,9 @@ def library_seconds(product: Product, machine: Machine) -> float:
     computing = library_cycles(product, machine.library) / machine.clock
     calls = machine.library.entered + product.batch * machine.library.call
     moving = moving_seconds(product.bytes, machine, cores)
-    return _around(machine, cores) + max((computing + calls) / cores, moving)
+    return machine.around(cores) + max((computing + calls) / cores, moving)
 
 
 def moving_seconds(amount: int, machine: Machine, cores: int) -> float:
     """Of bytes that were touched by the same kernels before."""
-    level = machine.level_of(amount)
-    traffic = [amount if n == level else 0 for n in range(len(machine.levels))]
-    return machine.moving_seconds(traffic, cores)[0]
-
-
-def _around(machine: Machine, cores: int) -> float:
-    return machine.launch + (machine.fork if cores > 1 else 0.0)
+    return machine.seconds_from(machine.level_of(amount), amount, cores)

@@ -64,13 +64,11 @@ def packed_or_stored(
     level = machine.level_of(size + taken)
 
     def moving(count: int) -> float:
-        traffic = [count if n == level else 0 for n in range(len(machine.levels))]
-        return machine.moving_seconds(traffic, cores)[0]
+        return machine.seconds_from(level, count, cores)
 
     rate = machine.clock * cores
     once = sum(map(cycles, chain))
-    launch = machine.launch + (machine.fork if cores > 1 else 0.0)
-    stored = launch + max(once / rate, moving(taken + size)) + moving(size)
+    stored = machine.around(cores) + max(once / rate, moving(taken + size)) + moving(size)
     copying = 0.0 if anyway else PACKED * vectors(result)
     packed = max(times * (once + copying) / rate, moving(taken))
     around = cycles(convolution) / machine.clock / cores_for(convolution, machine)

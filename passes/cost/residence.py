@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from hlo.passes.cost.machine import L2, MEMORY, Machine
-from hlo.passes.cost.transfers import Transfers, transfers_of
+from hlo.passes.cost.transfers import Transfers, bytes_of, transfers_of
 from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured
 
@@ -148,14 +148,14 @@ class _Walk:
         """
         if home not in self.last:
             return len(self.machine.levels) - 1
-        whole = tensor.size * tensor.type.memory_bytes
+        whole = bytes_of(tensor)
         turns = whole / max(1, min(count, whole))
         return self.machine.level_of((self.clock - self.last[home] + count) * turns)
 
     def _fresh(self, count: int, ending: Sequence[Tensor]) -> int:
         """Where a new buffer's memory is: an operand's that ends here, or what became free last."""
         for home in ending:
-            if home.size * home.type.memory_bytes == count and home in self.last:
+            if bytes_of(home) == count and home in self.last:
                 return self.machine.level_of(self.clock - self.last[home] + count)
         needed, since = count, self.clock
         while needed > 0 and self.free:
@@ -168,5 +168,5 @@ class _Walk:
         return self.machine.level_of(self.clock - since + count)
 
     def _release(self, home: Tensor) -> None:
-        size = home.size * home.type.memory_bytes
+        size = bytes_of(home)
         self.free.append((size, self.last.get(home, self.clock)))

@@ -77,5 +77,4 @@ def _stays_in_kernel(node: Node) -> bool:
 
 def _moving_seconds(moved: list[Tensor], machine: Machine) -> float:
     amount = sum(map(bytes_of, moved))
-    level = machine.level_of(amount)
-    return machine.moving_seconds([amount * (n == level) for n in range(len(machine.levels))])[0]
+    return machine.seconds_from(machine.level_of(amount), amount)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.cost.launch_time import launch_choice
+from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.composites import compose, wrap
 from hlo.passes.fusion.fuse_horizontally import may_be_member
 from hlo.passes.fusion.join_reduction_steps import KIND
@@ -43,7 +44,7 @@ def _waiting_bytes(
         and maker in readers
         and readers[maker][-1] is reader
     }
-    return sum(operand.size * operand.type.memory_bytes for operand in freed)
+    return sum(map(bytes_of, freed))
 
 
 @dataclass(frozen=True)

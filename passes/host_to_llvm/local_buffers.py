@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from hlo import ir
+from hlo.passes.memory.deallocate import VIEWS
 from hlo.passes.memory.place import byte_size
 
 INLINE = "hlo.inline"  # on a kernel: characters of its text, if a loop may take it in
@@ -20,7 +21,6 @@ MOST_BYTES = 1024  # of a buffer on the stack
 MOST_COPIED_BYTES = 256  # of an argument, a constant or a result with a place on the stack
 MOST_STACK_BYTES = 16 << 10  # of all of them
 LOOP = "scf.while"
-_VIEWS = ("memref.subview", "builtin.unrealized_conversion_cast")
 
 
 @dataclass
@@ -59,7 +59,7 @@ def local_buffers(main: ir.Operation, kernels: Mapping[str, ir.Operation]) -> Lo
     uses: dict[ir.Value, _Use] = {}
     calls: list[tuple[ir.Operation, bool]] = []
     for op, in_loop in _within(block):
-        if op.name in _VIEWS:
+        if op.name in VIEWS:
             roots[op.results[0]] = roots.get(op.operands[0], op.operands[0])
             continue
         if op.name == "func.call":

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.op_traits import ELEMENTWISE
 from hlo.passes.hlo_to_host.bufferize import LARGEST_STORED_SPLAT
 from hlo.passes.hlo_to_host.carried import BRANCHES, branch_source, carried_through
@@ -47,11 +48,6 @@ class BlockProblem:
     numbers: Mapping[Tensor, int]
     tensors: Sequence[Tensor]
     live: BlockLiveness
-
-
-def bytes_of(tensor: Tensor) -> int:
-    """Bytes of a tensor in memory."""
-    return tensor.size * tensor.type.memory_bytes
 
 
 def block_problem(

@@ -5,15 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.cost.block_time import BlockTime
+from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.hlo_to_host.bufferize import LARGEST_STORED_SPLAT
 from hlo.passes.hlo_to_host.program import results_in_arguments
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
-from hlo.passes.memory.block_problem import CONTROL_FLOW, block_problem, bytes_of
+from hlo.passes.memory.block_problem import CONTROL_FLOW, block_problem, nested_homes
 from hlo.passes.memory.scheduling import Found, Problem, as_given, profile, schedule
 from hlo.passes.rewrite.walk import body_of, functions
 from hlo.passes.simplify.dead_code import has_effects
@@ -80,40 +81,42 @@ class Schedule(Pass):
         for function in functions(module).values():
             with reading(body_of(function)) as region:
                 aliases = results_in_arguments(function, region)
-                block = self._block(region, aliases, str(function.location))
+                homes = {i: region.arguments[argument] for i, argument in aliases.items()}
+                block = self._block(region, homes, str(function.location))
                 saved = block.before - block.found.peak
                 worth = saved > self.least_gain * block.before
                 _settle(block, block.found.peak if worth else block.before, decisions, apply)
         return decisions
 
-    def _block(self, region: Region, aliases: Mapping[int, int], location: str) -> _Block:
+    def _block(self, region: Region, homes: Mapping[int, Tensor], location: str) -> _Block:
         """The best orders of a block and of those in it, each by itself."""
         inner = {
             node: [
-                self._block(r, _carried(r) if node.name == "while" and i else {}, node.location)
-                for i, r in enumerate(node.regions)
+                self._block(inside, nested_homes(node, i), node.location)
+                for i, inside in enumerate(node.regions)
             ]
             for node in region.nodes
             if node.name in CONTROL_FLOW
         }
-        homes = {i: region.arguments[argument] for i, argument in aliases.items()}
         inside = {node: max(b.found.peak for b in blocks) for node, blocks in inner.items()}
         problem = block_problem(region, homes, inside).problem
-        found = schedule(problem, self.least_gain, self.least_bytes, self._accepts(region, aliases))
+        found = schedule(problem, self.least_gain, self.least_bytes, self._accepts(region, homes))
         return _Block(region, location, problem, found, inner)
 
     def _accepts(
-        self, region: Region, aliases: Mapping[int, int]
+        self, region: Region, homes: Mapping[int, Tensor]
     ) -> Callable[[Sequence[int]], bool]:
         """Whether an order is estimated to be fast enough."""
         if self.most_slowdown == float("inf"):
             return lambda _: True
         own = set(region.nodes)
-        donated = {i: a for i, a in aliases.items() if region.results[i].producer in own}
+        place = {argument: i for i, argument in enumerate(region.arguments)}
+        donated = {i: place[t] for i, t in homes.items() if region.results[i].producer in own}
         time = BlockTime(region, donated)
+        given = cache(time.seconds)  # most blocks keep their order: it is not asked for
 
         def accepts(order: Sequence[int]) -> bool:
-            limit = (1 + self.most_slowdown) * time.seconds()
+            limit = (1 + self.most_slowdown) * given()
             return time.seconds([region.nodes[i] for i in order]) <= limit
 
         return accepts
@@ -143,11 +146,6 @@ class _Block:
             for node, step in zip(self.region.nodes, self.problem.steps, strict=True)
         ]
         return profile(Problem(steps, self.problem.values)).peak
-
-
-def _carried(body: Region) -> dict[int, int]:
-    """What the results of a loop's body take over: its carries."""
-    return {i: i for i in range(len(body.results))}
 
 
 def _settle(block: _Block, limit: int, decisions: list[Decision], apply: bool) -> None:

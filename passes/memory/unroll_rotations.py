@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
+from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.hlo_to_host.carried import carried_through
 from hlo.passes.hlo_to_loops.graph import Node, Region, reading, users
-from hlo.passes.memory.block_problem import bytes_of, written_over
+from hlo.passes.memory.block_problem import written_over
 from hlo.passes.rewrite.builder import BodyFunction, Builder
 from hlo.passes.rewrite.inlining import copy_block_before
 from hlo.passes.rewrite.walk import body_of, functions, operations, operations_named, terminator_of
