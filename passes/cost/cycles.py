@@ -128,7 +128,14 @@ def cycles(node: Node) -> float:
 
 
 def region_cycles(region: Region) -> float:
-    """Cycles of one core of what a kernel holds."""
+    """Cycles of one core of what a kernel holds; counted once."""
+    key = "cycles"
+    if key not in region.known:
+        region.known[key] = _counted_cycles(region)
+    return region.known[key]
+
+
+def _counted_cycles(region: Region) -> float:
     inside = region.nodes
     if len(inside) == 1:
         return cycles(inside[0])

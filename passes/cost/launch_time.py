@@ -103,10 +103,13 @@ def region_seconds(region: Region, machine: Machine = HOST) -> float:
 
 
 def _amount(region: Region) -> int:
-    """Bytes that a kernel reads and writes."""
-    readers = readers_in(region.nodes)
-    read = sum(bytes_taken(t, readers) for t in region.arguments)
-    return read + sum(map(bytes_given, region.results))
+    """Bytes that a kernel reads and writes; counted once."""
+    key = "bytes moved"
+    if key not in region.known:
+        readers = readers_in(region.nodes)
+        read = sum(bytes_taken(t, readers) for t in region.arguments)
+        region.known[key] = read + sum(map(bytes_given, region.results))
+    return region.known[key]
 
 
 def _moving(amount: int, machine: Machine) -> float:
