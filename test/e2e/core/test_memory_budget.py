@@ -142,9 +142,9 @@ def test_values_of_loops_and_branches_are_made_again_there(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "part"), [("lm_train_remat", 4), ("cnn_train", 256)])
+@pytest.mark.parametrize(("name", "part"), [("lm_train_remat", 5), ("cnn_train", 4)])
 def test_programs_give_the_same_bits_within_a_budget(name: str, part: int) -> None:
-    """A quarter of the arena less; cnn_train needs nearly all of it at once."""
+    """A fifth or a quarter less; the least is 21.0 of 27.3 MB, and 8.0 of 13.0."""
     text = (PROGRAMS / f"{name}.mlir").read_text()
     arguments = from_specification(PROGRAMS / f"{name}.json")
     free = hlo.compile(text)
