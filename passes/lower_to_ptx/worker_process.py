@@ -65,6 +65,11 @@ class WorkerProcess:
         """Whether the process has not ended."""
         return self._process.poll() is None
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether it is known that the process can take a source."""
+        return self._ready
+
     def wait_until_ready(self) -> None:
         """Returns when the process can take a source.
 

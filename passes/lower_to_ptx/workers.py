@@ -64,10 +64,9 @@ class Workers:
                 self._release(worker)
 
     def replace(self, dead: WorkerProcess, *, needed: bool) -> WorkerProcess | None:
-        """A process that takes sources in place of one that has died, if one can be had."""
+        """A process in place of one that has died, if one can be had."""
         self._release(dead)
-        fresh = self._new(most=_most()) if needed else None
-        return fresh if fresh is not None and self._takes_sources(fresh) else None
+        return self._new(most=_most()) if needed else None
 
     def _acquire(self, held: list[WorkerProcess], wanted: int) -> None:
         """Fills `held` with at least one process, unless none can start, and at most so many."""
@@ -77,23 +76,12 @@ class Workers:
                     held.append(self._idle.pop())
             while len(held) < wanted and (worker := self._new(most=_most())) is not None:
                 held.append(worker)
-            held[:] = [worker for worker in held if self._takes_sources(worker)]
+            for worker in [worker for worker in held if not worker.alive]:
+                held.remove(worker)
+                self._release(worker)
             with self._changed:
                 if not held and self._usable and not self._idle and len(self._all) >= _most():
                     self._changed.wait()
-
-    def _takes_sources(self, worker: WorkerProcess) -> bool:
-        """Whether a process can be sent a source; one that cannot is released."""
-        if worker.alive:
-            try:
-                worker.wait_until_ready()
-            except WorkerLostError as error:
-                self._give_up(str(error))
-            else:
-                return True
-        worker.close()
-        self._release(worker)
-        return False
 
     def _new(self, most: int) -> WorkerProcess | None:
         with self._changed:
@@ -102,13 +90,15 @@ class Workers:
             try:
                 worker = WorkerProcess()
             except OSError as error:
-                self._give_up(str(error))
+                self.give_up(str(error))
                 return None
             self._all.add(worker)
             return worker
 
-    def _give_up(self, reason: str) -> None:
+    def give_up(self, reason: str) -> None:
         """What keeps one process from starting would keep the next one too."""
+        if not self._usable:
+            return
         self._usable = False
         warnings.warn(
             "code for GPUs is compiled in this process, which an error in LLVM may end: none could "
@@ -153,6 +143,8 @@ class _Round:
         self._sources = sources
         self._waiting = list(enumerate(sources))[::-1]
         self._tried: set[int] = set()
+        self._starting: set[WorkerProcess] = set()
+        self._was_killed = False  # a process that was starting
         self._busy: dict[WorkerProcess, int] = {}
         self._found: dict[int, Answer | WorkerLostError] = {}
         self._selector = selectors.DefaultSelector()
@@ -161,13 +153,37 @@ class _Round:
         """What becomes of each source, in order."""
         with self._selector:
             for worker in list(self._held):
-                self._feed(worker)
-            while self._busy:
+                self._begin(worker)
+            while self._busy or (self._waiting and self._starting):
                 for key, _ in self._selector.select():
-                    self._take(cast(WorkerProcess, key.data))
+                    self._hear(cast(WorkerProcess, key.data))
         for number, source in self._waiting:  # there is no process, and none can be started
             self._found[number] = answer_to(source)
         return [self._found[number] for number in sorted(self._found)]
+
+    def _begin(self, worker: WorkerProcess) -> None:
+        """Those that are ready do not wait for those that start."""
+        if worker.is_ready:
+            self._feed(worker)
+        else:
+            self._starting.add(worker)
+            self._selector.register(worker, selectors.EVENT_READ, worker)
+
+    def _hear(self, worker: WorkerProcess) -> None:
+        self._selector.unregister(worker)
+        if worker not in self._starting:
+            self._take(worker)
+            return
+        self._starting.remove(worker)
+        try:
+            worker.wait_until_ready()
+        except WorkerLostError as error:
+            if not error.killed or self._was_killed:
+                self._workers.give_up(str(error))
+            self._was_killed = True
+            self._replace(worker)
+        else:
+            self._feed(worker)
 
     def _feed(self, worker: WorkerProcess) -> None:
         if not self._waiting:
@@ -184,7 +200,6 @@ class _Round:
 
     def _take(self, worker: WorkerProcess) -> None:
         number = self._busy.pop(worker)
-        self._selector.unregister(worker)
         try:
             self._found[number] = worker.answer()
         except WorkerLostError as error:
@@ -202,7 +217,7 @@ class _Round:
         fresh = self._workers.replace(dead, needed=bool(self._waiting))
         if fresh is not None:
             self._held.append(fresh)
-            self._feed(fresh)
+            self._begin(fresh)
 
 
 def _most() -> int:

@@ -20,6 +20,7 @@ from hlo.diagnostics import CompileError
 from hlo.driver import gpu_compile
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
 from hlo.passes.hlo_to_gpu.target import gpu_target
+from hlo.passes.lower_to_ptx import worker_process
 from hlo.passes.lower_to_ptx.module_code import BITCODE, PTX, KernelFunction, ModuleSource
 from hlo.passes.lower_to_ptx.worker import Answer
 from hlo.passes.lower_to_ptx.worker_process import (
@@ -148,6 +149,45 @@ def test_where_none_can_start_this_process_compiles(monkeypatch: pytest.MonkeyPa
     assert ".entry one(" in ptx_of(Workers().answers([source("one")])[0])
     with knobs.scope(isolate=False):
         assert ".entry one(" in ptx_of(workers.answers([source("one")])[0])
+
+
+def test_one_that_ends_before_it_is_ready_is_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker_process, "_PROGRAM", "raise SystemExit('no such module')")
+    workers = Workers()
+    with pytest.warns(RuntimeWarning, match="no such module") as warned:
+        answers = workers.answers([source("one"), source("two")])
+    assert [".entry" in ptx_of(answer) for answer in answers] == [True, True]
+    assert len(warned) == 1  # though two were started
+    assert not workers.pids
+    assert ".entry one(" in ptx_of(workers.answers([source("one")])[0])
+
+
+def test_one_that_is_killed_before_it_is_ready_is_replaced() -> None:
+    workers = Workers()
+    workers.start()
+    os.kill(workers.pids[0], signal.SIGKILL)
+    assert ".entry one(" in ptx_of(workers.answers([source("one")])[0])
+    assert len(workers.pids) == 1
+    workers.close()
+
+
+def test_where_each_is_killed_this_process_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "_PROGRAM", "import os; os.kill(os.getpid(), 9)")
+    with pytest.warns(RuntimeWarning, match="its process was killed"):
+        assert ".entry one(" in ptx_of(Workers().answers([source("one")])[0])
+
+
+def test_those_that_are_ready_wait_for_none_that_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers = Workers()
+    with knobs.scope(threads=2):
+        workers.answers([source("one")])
+        monkeypatch.setattr(worker_process, "_PROGRAM", "import sys; sys.stdin.read()")
+        answers = workers.answers([source("two"), source("three"), source("four")])
+    assert [".entry" in ptx_of(answer) for answer in answers] == [True, True, True]
+    assert len(workers.pids) == 2
+    workers.close()
 
 
 @pytest.mark.parametrize(
