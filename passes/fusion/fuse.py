@@ -14,7 +14,7 @@ from hlo.passes.fusion.groups import MAX_OPS, BlockFusion, Edge
 from hlo.passes.fusion.op_traits import CONTRACTIONS, FOLDS
 from hlo.passes.fusion.siblings import merge_siblings
 from hlo.passes.hlo_to_host.liveness import part_offset
-from hlo.passes.hlo_to_loops.graph import Node, Region, reading, region_of
+from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Node, Region, reading, region_of
 from hlo.passes.rewrite.walk import (
     body_of,
     functions,
@@ -67,7 +67,7 @@ class Fuse(Pass):
             _groups_of(fusion)
             edges.extend(fusion.all_edges())
             for node in region.nodes:
-                if node.name in ("while", "if", "case"):
+                if node.name in CONTROL_FLOW:
                     for inner in node.regions:
                         visit(inner)
 
@@ -81,7 +81,7 @@ class Fuse(Pass):
     def _block(self, block: ir.Block, region: Region) -> bool:
         changed = False
         for node in region.nodes:
-            if node.name in ("while", "if", "case"):
+            if node.name in CONTROL_FLOW:
                 for ir_region, inner in zip(node.source.regions, node.regions, strict=True):
                     changed |= self._block(ir_region.blocks[0], inner)
         fusion = self._fusion_of(region)

@@ -17,7 +17,7 @@ from hlo.passes.fusion.composites import compose, wrap
 from hlo.passes.fusion.op_traits import CONTRACTIONS, FUSIBLE
 from hlo.passes.hlo_to_host.liveness import VIEWS, is_part
 from hlo.passes.hlo_to_loops.contraction_tiling import fits_register_tiles
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
+from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Node, Region, Tensor, captured, reading
 from hlo.passes.rewrite.walk import body_of, functions
 
 KIND = "horizontal"
@@ -67,7 +67,7 @@ class FuseHorizontally(Pass):
     def _block(self, block: ir.Block, region: Region, in_loop: bool = False) -> bool:
         changed = False
         for node in region.nodes:
-            if node.name in ("while", "if", "case"):
+            if node.name in CONTROL_FLOW:
                 for ir_region, inner in zip(node.source.regions, node.regions, strict=True):
                     repeated = in_loop or node.name == "while"
                     changed |= self._block(ir_region.blocks[0], inner, repeated)

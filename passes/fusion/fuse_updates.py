@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.fusion.composites import clone_ops, is_splat
 from hlo.passes.fusion.op_traits import ELEMENTWISE, EXPENSIVE
-from hlo.passes.hlo_to_loops.graph import Node, Region, reading
+from hlo.passes.hlo_to_loops.graph import Node, blocks_in, reading
 from hlo.passes.hlo_to_loops.update_kernels import updates_vectors
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.walk import body_of, functions, reads_from_outside, results_of
@@ -45,20 +45,11 @@ class FuseUpdates(Pass):
             if not ir.operations_named(function, ["hlo.scatter"]):
                 continue
             with reading(body_of(function)) as region:
-                for block in _blocks(region):
+                for block in blocks_in(region):
                     for node in block.nodes:
                         if node.name == "scatter" and updates_vectors(node):
                             changed |= _fuse(node)
         return changed
-
-
-def _blocks(region: Region) -> Iterator[Region]:
-    """A region, and those of the loops and branches in it."""
-    yield region
-    for node in region.nodes:
-        if node.name in ("while", "if", "case"):
-            for inner in node.regions:
-                yield from _blocks(inner)
 
 
 def _fuse(node: Node) -> bool:

@@ -12,7 +12,7 @@ from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.composites import compose, wrap
 from hlo.passes.fusion.fuse_horizontally import may_be_member
 from hlo.passes.fusion.join_reduction_steps import KIND
-from hlo.passes.hlo_to_loops.graph import Node, Region, captured, reading
+from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Node, Region, captured, reading
 from hlo.passes.hlo_to_loops.work import work_of
 from hlo.passes.rewrite.walk import body_of, functions
 
@@ -83,7 +83,7 @@ class JoinSmallSteps(Pass):
     def _block(self, region: Region, in_loop: bool = False) -> bool:
         changed = False
         for node in region.nodes:
-            if node.name in ("while", "if", "case"):
+            if node.name in CONTROL_FLOW:
                 for inner in node.regions:
                     changed |= self._block(inner, in_loop or node.name == "while")
         return self._join(region, in_loop) or changed

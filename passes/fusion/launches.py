@@ -12,7 +12,7 @@ from hlo.passes.fusion.fuse_horizontally import may_be_member
 from hlo.passes.fusion.join_reduction_steps import is_worth_apart
 from hlo.passes.fusion.join_small_steps import LARGEST
 from hlo.passes.hlo_to_host.liveness import VIEWS
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, is_composite
+from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Node, Region, Tensor, captured, is_composite
 from hlo.passes.hlo_to_loops.work import work_of
 from hlo.passes.kernel_forms.split_reductions import PARTIAL
 
@@ -31,7 +31,7 @@ def launch_edges(region: Region, in_loop: bool = False) -> Iterator[LaunchEdge]:
     """The decisions on the kernels of a fused block, and of the blocks in it, in program order."""
     makers: dict[Tensor, Node] = {}
     for node in region.nodes:
-        if node.name in ("while", "if", "case"):
+        if node.name in CONTROL_FLOW:
             for inner in node.regions:
                 yield from launch_edges(inner, in_loop or node.name == "while")
             continue

@@ -9,7 +9,15 @@ from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.hlo_to_host.kernel_table import structural_key
 from hlo.passes.hlo_to_host.liveness import part_offset
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, is_composite, reading, users
+from hlo.passes.hlo_to_loops.graph import (
+    CONTROL_FLOW,
+    Node,
+    Region,
+    Tensor,
+    is_composite,
+    reading,
+    users,
+)
 from hlo.passes.rewrite.walk import body_of, functions
 
 
@@ -59,7 +67,7 @@ def _fusions(region: Region) -> Iterator[Node]:
     for node in region.nodes:
         if node.name == "fusion" and not is_composite(node.regions[0]):
             yield node
-        for inner in node.regions if node.name in ("while", "if", "case") else ():
+        for inner in node.regions if node.name in CONTROL_FLOW else ():
             yield from _fusions(inner)
 
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hlo.passes.hlo_to_host.liveness import VIEWS
-from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Node, Region
 
 LAUNCH = "hlo.launch"  # on a call of the host program
-_CONTROL = frozenset({"while", "if", "case"})
 
 
 def launch_ids(entry: Region) -> dict[Node, int]:
@@ -25,7 +24,7 @@ def launch_ids(entry: Region) -> dict[Node, int]:
 
 def _launched(region: Region) -> Iterator[Node]:
     for node in region.nodes:
-        if node.name in _CONTROL:
+        if node.name in CONTROL_FLOW:
             for inner in node.regions:
                 yield from _launched(inner)
         elif node.name != "constant" and node.name not in VIEWS:

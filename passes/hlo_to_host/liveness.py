@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from hlo.passes.hlo_to_loops.affine import suffix_products
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured
+from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Node, Region, Tensor, captured
 
 # Ops whose result is the storage of their operand under another shape.
 VIEWS = frozenset({"reshape", "optimization_barrier"})
@@ -133,7 +133,7 @@ def _wanted_whole(nodes: Sequence[Node]) -> Iterator[Tensor]:
     """Values that must be in storage of their own: they are changed, or moved to a carry."""
     for node in nodes:
         yield from changed_operands(node)
-        if node.name in ("while", "if", "case"):
+        if node.name in CONTROL_FLOW:
             for region in node.regions:
                 yield from _handed_on(region)
 

@@ -13,6 +13,8 @@ from typing import Any
 from hlo import ir
 from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
 
+CONTROL_FLOW = frozenset({"while", "if", "case"})
+
 
 @dataclass(eq=False, slots=True)
 class Tensor:
@@ -160,6 +162,15 @@ def region_of(block: ir.Block) -> Region:
 def node_of(operation: ir.Operation) -> Node:
     """Reads one op; what it and its regions read from outside are tensors without producers."""
     return _READER.read_operation(operation)
+
+
+def blocks_in(region: Region) -> Iterator[Region]:
+    """A block and those of the loops and branches in it, outer ones first."""
+    yield region
+    for node in region.nodes:
+        if node.name in CONTROL_FLOW:
+            for inner in node.regions:
+                yield from blocks_in(inner)
 
 
 def is_composite(region: Region) -> bool:

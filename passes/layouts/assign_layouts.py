@@ -10,9 +10,17 @@ from hlo.ir.attributes import Layout
 from hlo.passes.base import Pass
 from hlo.passes.cost.kernel_cost import readers_in
 from hlo.passes.fusion.attentions import find_attentions
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, reading, region_of
+from hlo.passes.hlo_to_loops.graph import (
+    CONTROL_FLOW,
+    Node,
+    Region,
+    Tensor,
+    blocks_in,
+    reading,
+    region_of,
+)
 from hlo.passes.layouts.choose import FunctionLayouts, LayoutDecision
-from hlo.passes.layouts.flow import CONTROL, Flow, blocks_in, returned_orders
+from hlo.passes.layouts.flow import Flow, returned_orders
 from hlo.passes.layouts.orders import Order, row_major
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.tensor_types import shape_of
@@ -129,7 +137,7 @@ class _Writer:
             for tensor, value in zip(node.results, node.source.results, strict=True):
                 self._note(tensor, value)
             for inner, outer in zip(node.regions, node.source.regions, strict=True):
-                if node.name in CONTROL:
+                if node.name in CONTROL_FLOW:
                     self._write_inner(
                         outer.blocks[0], inner, returned_orders(node, inner, self._orders)
                     )
@@ -152,11 +160,11 @@ class _Writer:
         if node.name in ("while", "optimization_barrier"):
             for i, (operand, result) in enumerate(zip(node.operands, node.results, strict=True)):
                 self._read_as(op, op, i, operand, self._orders[result])
-        elif node.name not in CONTROL and node.name != "transpose":
+        elif node.name not in CONTROL_FLOW and node.name != "transpose":
             for i, need in enumerate(self._layouts.copies_for(node)):
                 if need is not None:
                     self._read_copy(op, op, i, need)
-        if node.regions and node.name not in CONTROL:
+        if node.regions and node.name not in CONTROL_FLOW:
             for reader, i, value in reads_from_outside(op):
                 if value in self._laid_out and reader != op:
                     self._read_copy(op, reader, i, row_major(len(shape_of(value))))

@@ -7,16 +7,13 @@ code behind the loop see. An op `join` stands for a result of a branch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from hlo.passes.cost.kernel_cost import TRIP_COUNT
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Node, Region, Tensor
 from hlo.passes.layouts.op_orders import Orders
 from hlo.passes.layouts.orders import Order, row_major
 
-CONTROL = frozenset({"while", "if", "case"})
 # Ops each of whose results has an order of its own.
-SEPARATE = CONTROL | {"optimization_barrier"}
+SEPARATE = CONTROL_FLOW | {"optimization_barrier"}
 # Loops whose trips are not known count as so many iterations.
 UNKNOWN_TRIPS = 8
 _MOST_RUNS = 1 << 24
@@ -43,7 +40,7 @@ class Flow:
             self.runs.update(dict.fromkeys(node.results, runs))
             if node.name == "while":
                 self._open_loop(node, runs)
-            elif node.name in CONTROL:
+            elif node.name in CONTROL_FLOW:
                 for inner in node.regions:
                     self._open(inner, runs)
                 for i, result in enumerate(node.results):
@@ -68,15 +65,6 @@ class Flow:
         self.fixed.update(condition.results)
         self._open(condition, inside)
         self._open(body, inside)
-
-
-def blocks_in(region: Region) -> Iterator[Region]:
-    """A block and those of the loops and branches in it."""
-    yield region
-    for node in region.nodes:
-        if node.name in CONTROL:
-            for inner in node.regions:
-                yield from blocks_in(inner)
 
 
 def returned_orders(node: Node, region: Region, orders: Orders) -> list[Order]:

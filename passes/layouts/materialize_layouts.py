@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from hlo import ir
 from hlo.ir.attributes import Layout
 from hlo.passes.base import Pass
-from hlo.passes.hlo_to_loops.graph import Region, Tensor, reading
-from hlo.passes.layouts.flow import CONTROL, SEPARATE, returned_orders
+from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Region, Tensor, reading
+from hlo.passes.layouts.flow import SEPARATE, returned_orders
 from hlo.passes.layouts.op_orders import Orders, family_of
 from hlo.passes.layouts.orders import Order, normal, row_major
 from hlo.passes.layouts.physical_ops import PhysicalOps, physical_type
@@ -70,7 +70,7 @@ def _rewrite(
             for tensor, value in zip(inner.arguments, arguments, strict=True):
                 if tensor in orders:
                     value.set_type(physical_type(value, tensor, orders[tensor]))
-            returned = returned_orders(node, inner, orders) if node.name in CONTROL else None
+            returned = returned_orders(node, inner, orders) if node.name in CONTROL_FLOW else None
             _rewrite(outer.blocks[0], inner, orders, returned)
         if any(tensor in orders for tensor in (*node.operands, *node.results)):
             physical.rewrite(node)

@@ -17,6 +17,7 @@ from hlo.passes.hlo_to_host.bufferize import LARGEST_STORED_SPLAT
 from hlo.passes.hlo_to_host.carried import BRANCHES, branch_source, carried_through
 from hlo.passes.hlo_to_host.liveness import BlockLiveness
 from hlo.passes.hlo_to_loops.graph import (
+    CONTROL_FLOW,
     Node,
     Region,
     Tensor,
@@ -28,8 +29,6 @@ from hlo.passes.hlo_to_loops.graph import (
 from hlo.passes.hlo_to_loops.sort_kernel import sort_in
 from hlo.passes.memory.scheduling import Problem, Step, Value, profile
 from hlo.passes.simplify.dead_code import has_effects
-
-CONTROL_FLOW = ("while", "if", "case")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hlo.passes.hlo_to_host.liveness import (
     lies_together,
     moving_starts,
 )
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, reading, users
+from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Node, Region, Tensor, reading, users
 from hlo.passes.rewrite.walk import body_of, functions
 
 # Ops that never fuse with what makes their operands, so that a slice would be copied for them.
@@ -64,7 +64,7 @@ class MarkViews(Pass):
 def _slices(region: Region) -> Iterator[Node]:
     readers = users(region.nodes)
     for node in region.nodes:
-        for inner in node.regions if node.name in ("while", "if", "case") else ():
+        for inner in node.regions if node.name in CONTROL_FLOW else ():
             yield from _slices(inner)
         if node.name != "dynamic_slice" or not lies_together(node) or VIEW in node.attributes:
             continue

@@ -10,8 +10,8 @@ from hlo.passes.base import Pass
 from hlo.passes.cost.estimate import seconds_from_memory
 from hlo.passes.hlo_to_host.carried import carried_through
 from hlo.passes.hlo_to_host.program import entry_of, results_in_arguments
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
-from hlo.passes.memory.block_problem import CONTROL_FLOW, BlockProblem, block_problem, nested_homes
+from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Node, Region, Tensor, captured, reading
+from hlo.passes.memory.block_problem import BlockProblem, block_problem, nested_homes
 from hlo.passes.memory.schedule import reorder
 from hlo.passes.memory.scheduling import Problem, Recomputed, orders, profile, recompute
 from hlo.passes.rewrite.walk import reads_from_outside
@@ -73,15 +73,14 @@ def _lower(region: Region, homes: Mapping[int, Tensor], budget: int) -> bool:
     if moved:
         ordered = [block.nodes[i] for i in order]
         reorder(block.nodes, ordered)
-        region.nodes[:] = ordered
         block = replace(block, nodes=ordered)
     if any(found.again):
         _Rewriter(block, found).run()
         return True
     excess, at = found.peak - budget, profile(found.problem).at
-    if excess <= 0 or not region.nodes or region.nodes[at].name not in CONTROL_FLOW:
+    if excess <= 0 or not block.nodes or block.nodes[at].name not in CONTROL_FLOW:
         return moved
-    node = region.nodes[at]
+    node = block.nodes[at]
     peaks = [
         profile(block_problem(inner, nested_homes(node, i)).problem).peak
         for i, inner in enumerate(node.regions)

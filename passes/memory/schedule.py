@@ -13,8 +13,8 @@ from hlo.passes.cost.block_time import BlockTime
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.hlo_to_host.bufferize import LARGEST_STORED_SPLAT
 from hlo.passes.hlo_to_host.program import results_in_arguments
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, reading
-from hlo.passes.memory.block_problem import CONTROL_FLOW, block_problem, nested_homes
+from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Node, Region, Tensor, captured, reading
+from hlo.passes.memory.block_problem import block_problem, nested_homes
 from hlo.passes.memory.scheduling import Found, Problem, as_given, profile, schedule
 from hlo.passes.rewrite.walk import body_of, functions
 from hlo.passes.simplify.dead_code import has_effects
@@ -181,7 +181,7 @@ def _made_of_arguments(region: Region, donated: Set[Tensor]) -> list[Node]:
     found = [
         node
         for node in region.nodes
-        if node.name not in (*CONTROL_FLOW, "constant")
+        if node.name not in CONTROL_FLOW | {"constant"}
         and node.results
         and all(result in returned and result not in read for result in node.results)
         and all(t in own or _is_stored(t) for t in captured(node))

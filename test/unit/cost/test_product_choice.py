@@ -110,7 +110,7 @@ def test_products_that_the_library_has_not() -> None:
 def test_products_of_nothing_have_a_time(shape: tuple[int, int, int]) -> None:
     choice = product_choice(node(dot(*shape)))
     assert 0 < choice.generated < 1e-6
-    assert not choice.calls_library or choice.library < choice.generated
+    assert not choice.calls_library
 
 
 def test_estimates_are_of_the_kernel_there_is() -> None:
