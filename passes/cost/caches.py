@@ -13,6 +13,8 @@ NEAR_BYTES = HOST.levels[L1].capacity // 2
 CORE_BYTES = HOST.levels[L2].capacity
 # What is found in the cache that cores share by whoever reads it next: others use it too.
 SHARED_BYTES = HOST.levels[L3].capacity // 2
+# Lines a multiple of this apart share a set of the first-level cache.
+ALIASING_BYTES = 4 << 10
 # Beyond this what is folded down columns comes from memory: long runs of each row are taken.
 FAR_BYTES = 8 << 20
 NEAR_COLUMNS, FAR_COLUMNS = 512, 8 << 10  # bytes of a row that are folded together

@@ -75,13 +75,18 @@ def columns_agree(
     """Where the ops of both groups are computed in one kernel that folds columns of `whole`.
 
     None if that is not one: each result of `rows` must be a fold of columns of one length, and all
-    that the two have in common be read where it is made.
+    that the two have in common be read where it is made. What is spread over the columns again is
+    the fusion's to choose.
     """
     size = whole.root.results[0].size
     if (split := folded_columns(rows.root)) is None or rows.root.operands[0].size != size:
         return None
     nodes, roots = whole.nodes | rows.nodes, [*_roots(whole), *_roots(rows)]
     folds = [n for n in nodes if n.name in ("reduce", "reduce_window")]
+    made = {n.results[0] for n in _roots(rows)}
+    spread = any(not made.isdisjoint(n.operands) for n in whole.nodes)
+    if spread and not fusion.column_folds.issuperset(folds):
+        return None
     lines = size // split[0] * whole.root.results[0].type.memory_bytes // LINE_BYTES
     if (
         lines < FEWEST_UNITS

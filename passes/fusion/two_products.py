@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hlo.passes.cost.caches import SHARED_BYTES
+from hlo.passes.cost.machine import HOST, L1
 from hlo.passes.fusion.op_traits import ELEMENTWISE
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, captured
 from hlo.passes.hlo_to_loops.two_products import behind_reshapes, product_by_columns, two_products
@@ -92,6 +94,8 @@ class _Search:
         size = plan.rows * plan.columns
         if size < SMALLEST or (plan.pieces == 1 and size > LARGEST):
             return None
+        if plan.fewest_bytes > HOST.levels[L1].capacity and plan.bytes <= SHARED_BYTES:
+            return None  # rows are in no nearer cache when they are scaled than they were before
         if not self._reaches(self.scales):
             return None
         self.core.update({self.ahead: None, behind: None})

@@ -12,18 +12,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from hlo.passes.cost.caches import FAR_BYTES
+from hlo.passes.cost.caches import ALIASING_BYTES, FAR_BYTES
+from hlo.passes.cost.op_cost import SLOW
 from hlo.passes.hlo_to_loops.affine import merge_cuts
 from hlo.passes.hlo_to_loops.elementwise import EMITTERS
 from hlo.passes.hlo_to_loops.emitter import LINE_BYTES
-from hlo.passes.hlo_to_loops.graph import Node, Tensor
+from hlo.passes.hlo_to_loops.graph import Node, Tensor, users
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
 
 FEWEST_LANES = 8  # columns that lie side by side: fewer would be scalar code
 FEWEST_UNITS = 16  # cache lines of columns that are work for several threads
 SMALL = 1 << 17  # elements, below which one thread is as good
 LONGEST = 4096  # elements of a column, of which a few side by side stay in the cache
-SHORT = 256  # those of a column that is as fast to read as rows are
+SHORT = 32  # those of a column that is as fast to read as rows are
 
 Columns = tuple[int, int]  # elements of a column, columns side by side
 
@@ -132,7 +133,9 @@ def folds_spread_again(
     """Reductions of columns that a kernel had better go over several times; what spreads them.
 
     Their results are spread over the columns again. Rows are faster to read than columns: several
-    reductions must need one another, or what they read come from memory.
+    reductions must need one another, or what they read come from memory. Elements of a column that
+    lie in the same sets of the first-level cache are worth that only if they come from memory, or
+    if what is folded is dear and read again, and so kept.
 
     Args:
         nodes: the ops of a block, in program order.
@@ -141,12 +144,19 @@ def folds_spread_again(
     behind: dict[Tensor, frozenset[Node]] = {}  # of what has one element for each column
     within: dict[Tensor, frozenset[Node]] = {}  # of what these are spread over
     chained: set[Node] = set()
+    dear: set[Tensor] = set()
+    nodes = list(nodes)
+    readers = users(nodes)
     spread: dict[Node, frozenset[Node]] = {}
     for node in nodes:
+        if _keeps_place(node) and (node.name in SLOW or not dear.isdisjoint(node.operands)):
+            dear.update(node.results)
         if _is_candidate(node, longest):
             before = _union(node, within)
             behind[node.results[0]] = frozenset((node,))
-            chained |= {node, *before} if before else set()
+            again = (n.operands[0] for n in (node, *before) if len(readers[n.operands[0]]) > 1)
+            if before and (_is_far(node) or not _aliases(node) or not dear.isdisjoint(again)):
+                chained |= {node, *before}
             continue
         before, inside = _union(node, behind), _union(node, within)
         if not before and not inside:
@@ -156,10 +166,10 @@ def folds_spread_again(
             same = (n for n in before if folded_columns(n) == split)
             over = frozenset(n for n in same if n.operands[0].size == result.size)
             spread[node] = within[result] = over
-        elif node.name in EMITTERS or node.name == "reshape":
+        elif _keeps_place(node):
             behind[result] = frozenset(n for n in before if n.results[0].size == result.size)
             within[result] = frozenset(n for n in inside if n.operands[0].size == result.size)
-    found = {n for over in spread.values() for n in over if n in chained or _comes_from_memory(n)}
+    found = {n for over in spread.values() for n in over if n in chained or _is_short_and_far(n)}
     return found, {node for node, over in spread.items() if not found.isdisjoint(over)}
 
 
@@ -167,10 +177,24 @@ def _union(node: Node, sets: Mapping[Tensor, frozenset[Node]]) -> frozenset[Node
     return frozenset[Node]().union(*(sets.get(operand, ()) for operand in node.operands))
 
 
-def _comes_from_memory(fold: Node) -> bool:
-    """Whether short columns of a large tensor are folded."""
-    operand, length = fold.operands[0], fold.operands[0].size // fold.results[0].size
-    return length <= SHORT and operand.size * operand.type.memory_bytes >= FAR_BYTES
+def _keeps_place(node: Node) -> bool:
+    return node.name in EMITTERS or node.name == "reshape"
+
+
+def _is_far(fold: Node) -> bool:
+    """Whether what is folded comes from memory."""
+    operand = fold.operands[0]
+    return operand.size * operand.type.memory_bytes >= FAR_BYTES
+
+
+def _aliases(fold: Node) -> bool:
+    """Whether neighbours in a column lie in the same sets of the first-level cache."""
+    split = folded_columns(fold)
+    return split is not None and split[1] * fold.operands[0].type.memory_bytes % ALIASING_BYTES == 0
+
+
+def _is_short_and_far(fold: Node) -> bool:
+    return fold.operands[0].size // fold.results[0].size <= SHORT and _is_far(fold)
 
 
 def _is_candidate(node: Node, longest: int) -> bool:

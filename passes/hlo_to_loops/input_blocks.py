@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from hlo.passes.cost.caches import ALIASING_BYTES
 from hlo.passes.hlo_to_loops.contraction_tiling import (
     VECTOR_BYTES,
     WORD_BOX_BYTES,
@@ -21,7 +22,6 @@ from hlo.passes.hlo_to_loops.graph import Node
 
 BLOCK_BYTES = 256 << 10  # of a packed block: beside a run of columns in the second-level cache
 WANTED_UNITS = 8  # that threads share, if blocks stay whole tiles
-ALIASING_BYTES = 4096  # lines a multiple of this apart share a set of the first-level cache
 
 
 @dataclass(frozen=True)

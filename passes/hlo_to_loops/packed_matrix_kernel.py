@@ -20,14 +20,12 @@ from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
-from hlo.passes.hlo_to_loops.emitter import NotVectorizableError
+from hlo.passes.hlo_to_loops.emitter import LINE_BYTES, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, function_text
 from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand, matrix_operands
 from hlo.passes.hlo_to_loops.panel_packing import PanelPacking, Part
 from hlo.passes.hlo_to_loops.product_blocking import packs
-
-LINE_BYTES = 64  # of a cache
 
 
 def emit_packed_product(region: Region) -> Kernel | None:

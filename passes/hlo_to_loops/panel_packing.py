@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hlo.passes.cost.caches import ALIASING_BYTES
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine
 from hlo.passes.hlo_to_loops.builder import Builder
@@ -17,8 +18,7 @@ from hlo.passes.hlo_to_loops.product_blocking import blocking_of, is_transposed_
 from hlo.passes.hlo_to_loops.product_factors import WordFactors, factors_of
 from hlo.passes.hlo_to_loops.register_transpose import transpose_square
 
-ALIASING_BYTES = 4096  # lines a multiple of this apart share the 8 ways of a set of the cache
-WAYS = 8
+WAYS = 8  # of a set of the first-level cache that rows may fill
 
 
 @dataclass(frozen=True)

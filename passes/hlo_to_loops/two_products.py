@@ -17,6 +17,7 @@ from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import rebuild
+from hlo.passes.hlo_to_loops.contraction_tiling import lanes_of
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel, the_only_unit
@@ -63,6 +64,16 @@ class TwoProducts:
     @property
     def columns(self) -> int:
         return self.plan.depth
+
+    @property
+    def bytes(self) -> int:
+        """Of the matrix."""
+        return self.rows * self.columns * self.matrix.type.memory_bytes
+
+    @property
+    def fewest_bytes(self) -> int:
+        """Of the rows that are multiplied before they are scaled: those of a vector of sums."""
+        return lanes_of(self.ahead.results[0].type) * self.columns * self.matrix.type.memory_bytes
 
 
 def behind_reshapes(tensor: Tensor) -> Tensor:

@@ -46,11 +46,9 @@ def test_softmax(shape: tuple[int, ...], dims: tuple[int, ...], kind: str, lowes
     p.check(ulps=32)
 
 
-@pytest.mark.parametrize(("shape", "dims"), SHAPES)
-def test_normalisation(shape: tuple[int, ...], dims: tuple[int, ...]) -> None:
+def normalised(p: Program, x: Value, dims: tuple[int, ...]) -> Value:
     """With a scale for each column and a shift for each element of the minor dimension."""
-    p = Program()
-    x = p.sample(shape, "f32")
+    shape = x.shape
     scale = p.sample(reduce(Program(), x, dims).shape, "f32")
     shift = p.sample(shape[-1:], "f32")
     count = 1.0 / max(int(np.prod([shape[d] for d in dims])), 1)
@@ -64,8 +62,54 @@ def test_normalisation(shape: tuple[int, ...], dims: tuple[int, ...]) -> None:
     factor = product(p, unary(p, "rsqrt", variance), scale)
     scaled = product(p, centred, spread(p, factor, shape, dims))
     leading = tuple(range(len(shape) - 1))
-    p.result(p.op("add", [scaled, spread(p, shift, shape, leading)], shape))
+    return p.op("add", [scaled, spread(p, shift, shape, leading)], shape)
+
+
+@pytest.mark.parametrize(("shape", "dims"), SHAPES)
+@pytest.mark.parametrize("dear", [False, True])
+def test_normalisation(shape: tuple[int, ...], dims: tuple[int, ...], dear: bool) -> None:
+    """Of what is read, and of roots, which a kernel of columns keeps."""
+    p = Program()
+    x = p.sample(shape, "f32")
+    if dear:
+        x = unary(p, "sqrt", unary(p, "abs", x))
+    p.result(normalised(p, x, dims))
     p.check(ulps=256)
+
+
+def test_a_normalisation_of_what_is_dear_is_one_kernel() -> None:
+    p = Program()
+    p.result(normalised(p, unary(p, "sqrt", unary(p, "abs", p.sample((128, 1024), "f32"))), (0,)))
+    assert kernels_of(p) == 1
+
+
+@pytest.mark.parametrize(("shape", "kernels"), [((128, 768), 1), ((128, 1024), 2)])
+def test_cheap_columns_of_rows_that_share_sets_of_a_cache_are_read_by_rows(
+    shape: tuple[int, ...], kernels: int
+) -> None:
+    """Rows of 1,024 floats are 4 KiB apart: several passes over strips of them would take longer
+    than two kernels.
+    """
+    p = Program()
+    p.result(normalised(p, p.sample(shape, "f32"), (0,)))
+    assert kernels_of(p) == kernels
+
+
+def test_a_single_reduction_of_columns_in_a_cache_is_a_kernel() -> None:
+    p = Program()
+    x = p.sample((16, 16, 1024), "f32")
+    p.result(p.op("divide", [x, spread(p, reduce(p, x, (1,)), x.shape, (1,))], x.shape))
+    assert kernels_of(p) == 2
+    p.check(ulps=16)
+
+
+@pytest.mark.parametrize(("length", "kernels"), [(32, 1), (64, 2)])
+def test_one_sum_of_short_columns_in_memory_is_one_kernel(length: int, kernels: int) -> None:
+    p = Program()
+    shape = (2, length, 1 << 15)
+    x = p.argument(np.ones(shape, np.float32))
+    p.result(p.op("divide", [x, spread(p, reduce(p, x, (1,)), shape, (1,))], shape))
+    assert kernels_of(p) == kernels
 
 
 @pytest.mark.parametrize(("shape", "dims"), SHAPES)

@@ -126,6 +126,16 @@ def test_scales_that_need_all_products_take_two_passes() -> None:
     assert_matches(text, arguments(200, 64), ulps=32)
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "together"), [(256, 768, True), (256, 1024, False), (8192, 1024, True)]
+)
+def test_wide_rows_are_read_once_if_they_come_from_memory(
+    rows: int, columns: int, together: bool
+) -> None:
+    """16 rows of 1,024 columns leave the first-level cache before they are scaled."""
+    assert ("two_products" in kinds_of(regression(rows, columns))) is together
+
+
 def test_another_matrix_takes_two_kernels() -> None:
     text = regression(200, 64).replace("%g = hlo.dot_general %r, %x", "%g = hlo.dot_general %r, %w")
     text = text.replace("(%x: ", "(%w: tensor<200x64xf32>, %x: ")
