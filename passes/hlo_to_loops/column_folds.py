@@ -146,7 +146,9 @@ class _Accumulators:
         if whole:
             with b.width(0), b.loop(b.index(0), b.index(whole), b.index(ROWS)) as loop:
                 first = self.em.variable(loop.iv, inner)
+                self.em.next_turn = loop.iv, ROWS
                 self._columns(lambda lane: self._step(fold_at, lane, at, first, ROWS))
+                self.em.next_turn = None
         if whole < inner:
             rest = Affine((), whole)
             self._columns(lambda lane: self._step(fold_at, lane, at, rest, inner - whole))

@@ -61,7 +61,7 @@ class RowOfLanes(Protocol):
         ...
 
 
-class RowFetcher(Protocol):
+class Fetcher(Protocol):
     """Fetches what will be read soon."""
 
     def fetch(self, em: Emitter, buffer: Buffer, offset: Affine) -> None:
@@ -126,8 +126,10 @@ class Emitter:
         self.strided: list[Affine] | None = None
         # If a set: the values of the lane variable at which conditions on it alone change.
         self.boundaries: set[int] | None = None
-        # Inputs whose next row is fetched while one is read again.
-        self.rows_ahead: dict[Buffer, RowFetcher] = {}
+        # For inputs that come from memory: what fetches them ahead of their loads.
+        self.fetchers: dict[Buffer, Fetcher] = {}
+        # The loop around that over the lanes whose next turn reads what is fetched, and its step.
+        self.next_turn: tuple[str, int] | None = None
         # Outputs that begin at a cache line and are written past the caches.
         self.streams: frozenset[Buffer] = frozenset()
         self.share_fold: Callable[[Any], list[Value] | None] | None = None
@@ -190,6 +192,11 @@ class Emitter:
     def lane_level(self) -> int:
         """Where what all lanes share is computed, if no condition lies between."""
         return self._lane_level
+
+    @property
+    def is_in_lane_loop(self) -> bool:
+        """Whether the innermost open region is the body of the loop over the lanes."""
+        return self.lane is not None and self.b.level == self._lane_level + 1
 
     def hoist_from_here(self) -> None:
         """Vector code in no loop of its own: what lanes share is computed right here."""
@@ -480,8 +487,8 @@ class Emitter:
         base = self.index(offset * parts)
         vector = f"vector<{b.lanes * parts}x{memory}>"
         if self.mask is None:
-            if (ahead := self.rows_ahead.get(buffer)) is not None:
-                ahead.fetch(self, buffer, offset)
+            if (fetcher := self.fetchers.get(buffer)) is not None:
+                fetcher.fetch(self, buffer, offset)
             raw = b.load(f"vector.load {buffer.name}[{base}] : {buffer.memref}, {vector}")
         else:
             mask = self.mask

@@ -19,6 +19,7 @@ from hlo.passes.hlo_to_loops.folds import UNROLL_WHOLE
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.joint_folds import Folds
 from hlo.passes.hlo_to_loops.kept_rows import computed_ahead, worth_keeping
+from hlo.passes.hlo_to_loops.lines_ahead import lines_ahead
 from hlo.passes.hlo_to_loops.partial_stores import SHORT_ROW
 from hlo.passes.hlo_to_loops.rows_ahead import rows_ahead
 from hlo.passes.hlo_to_loops.streaming import emit_streaming
@@ -205,8 +206,9 @@ def emit_elements(region: Region, width: Width) -> Kernel:
     nest = _nest_of(region, extents, lanes)
     folds = Folds.of(region)
     em.joint, em.earlier = folds.joint, folds.earlier
+    em.fetchers = lines_ahead(inputs.values())
     if passes := len({folds.joint.get(n, (n,)) for n in region.nodes if n.name == "reduce"}):
-        em.rows_ahead = rows_ahead(inputs.values(), extents[-1], passes)
+        em.fetchers |= rows_ahead(inputs.values(), size, extents[-1], passes)
     em.folds_widely = builder.is_for_host and folds_widely(region)
     em.kept = worth_keeping(region)
     em.ahead = computed_ahead(region, em.kept)

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from hlo.passes.cost.caches import FAR_BYTES
 from hlo.passes.hlo_to_loops.affine import Affine
 from hlo.passes.hlo_to_loops.buffer import Buffer
-from hlo.passes.hlo_to_loops.emitter import LINE_BYTES, Emitter, RowFetcher
+from hlo.passes.hlo_to_loops.emitter import Emitter, Fetcher
+from hlo.passes.hlo_to_loops.lines_ahead import fetch_lines
 
 _LONGEST_ROW = 16 << 10  # bytes: one row and the next stay in the nearest cache
 
@@ -32,12 +33,10 @@ class RowsAhead:
 
     def fetch(self, em: Emitter, buffer: Buffer, offset: Affine) -> None:
         """Called where lanes of the buffer are loaded: fetches what lies a row behind them."""
-        b, lane = em.b, em.lane
+        lane = em.lane
         if lane is None or em.extents[lane] != self._extent or not self._is_second(em, offset):
             return
-        for start in range(0, b.lanes, LINE_BYTES // buffer.type.memory_bytes):
-            place = f"{buffer.name}[{em.index(offset + (self._extent + start))}]"
-            b.effect(f"memref.prefetch {place}, read, locality<3>, data : {buffer.memref}")
+        fetch_lines(em, buffer, offset + self._extent)
 
     def _is_second(self, em: Emitter, offset: Affine) -> bool:
         """Whether the loop in which lanes are loaded is the second one over their row."""
@@ -51,12 +50,15 @@ class RowsAhead:
         return len(folds) > 1 and folds[1] is region
 
 
-def rows_ahead(inputs: Iterable[Buffer], extent: int, folds: int) -> dict[Buffer, RowFetcher]:
-    """For the inputs that come from memory in rows of `extent` elements."""
+def rows_ahead(
+    inputs: Iterable[Buffer], size: int, extent: int, folds: int
+) -> dict[Buffer, Fetcher]:
+    """For the inputs of `size` elements that come from memory in rows of `extent`."""
     return {
         buffer: RowsAhead(extent, folds)
         for buffer in inputs
-        if buffer.elements * buffer.type.memory_bytes >= FAR_BYTES
+        if buffer.elements == size
+        and size * buffer.type.memory_bytes >= FAR_BYTES
         and extent * buffer.type.memory_bytes <= _LONGEST_ROW
         and buffer.type.parts == 1
     }

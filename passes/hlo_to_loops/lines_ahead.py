@@ -1,0 +1,63 @@
+"""Fetches what a loop over memory reads next.
+
+A processor looks a few hundred instructions ahead. Where tens of them are spent on a vector, that
+is a handful of lines, too few to hide the way from memory, and its own prefetching stops at every
+page of 4 KiB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hlo.passes.cost.caches import FAR_BYTES
+from hlo.passes.hlo_to_loops.affine import Affine
+from hlo.passes.hlo_to_loops.buffer import Buffer
+from hlo.passes.hlo_to_loops.emitter import LINE_BYTES, Emitter, Fetcher
+
+_DISTANCE = 2 << 10  # bytes: the way from memory takes as long as a few cheap operations on them
+_NARROWEST = (
+    LINE_BYTES // 2
+)  # bytes of a vector; of less the same line would be asked for too often
+
+
+class LinesAhead:
+    """The loops over the lanes of one buffer."""
+
+    def __init__(self) -> None:
+        # The innermost loop and the offsets that were fetched in it.
+        self._loop: object = None
+        self._fetched: list[Affine] = []
+
+    def fetch(self, em: Emitter, buffer: Buffer, offset: Affine) -> None:
+        """Called where lanes of the buffer are loaded: fetches lines that later turns will load."""
+        b, size = em.b, buffer.type.memory_bytes
+        if not em.is_in_lane_loop or b.lanes * size < _NARROWEST:
+            return
+        if b.region is not self._loop:
+            self._loop, self._fetched = b.region, []
+        if any(_same_line(offset, other, size) for other in self._fetched):
+            return
+        self._fetched.append(offset)
+        ahead = _DISTANCE // size
+        if em.next_turn is not None:
+            variable, step = em.next_turn
+            ahead = offset.coefficient(variable) * step
+        fetch_lines(em, buffer, offset + ahead)
+
+
+def _same_line(offset: Affine, other: Affine, size: int) -> bool:
+    difference = offset + other * -1
+    return not difference.terms and abs(difference.constant) * size < LINE_BYTES
+
+
+def fetch_lines(em: Emitter, buffer: Buffer, offset: Affine) -> None:
+    """Asks for the lines of the lanes at `offset`."""
+    b, parts = em.b, buffer.type.parts
+    for start in range(0, b.lanes * parts, LINE_BYTES * parts // buffer.type.memory_bytes):
+        place = f"{buffer.name}[{em.index(offset * parts + start)}]"
+        b.effect(f"memref.prefetch {place}, read, locality<3>, data : {buffer.memref}")
+
+
+def lines_ahead(inputs: Iterable[Buffer]) -> dict[Buffer, Fetcher]:
+    """For the inputs that come from memory."""
+    return {b: LinesAhead() for b in inputs if b.elements * b.type.memory_bytes >= FAR_BYTES}

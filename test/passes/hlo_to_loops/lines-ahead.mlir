@@ -1,0 +1,60 @@
+// What comes from memory is fetched 2 KiB, 512 elements of f32, ahead of its loads; a fold down columns fetches its next 8 rows.
+// RUN: hlo-opt --compile-to=host --split-input-file %s | FileCheck %s
+
+// A tensor of 8 MiB: two operands, each fetched once for a vector that is loaded.
+// CHECK-LABEL: func.func @add_0(
+// CHECK: %[[DISTANCE:.*]] = arith.constant 512 : index
+// CHECK: scf.for
+// CHECK: %[[AHEAD:.*]] = arith.addi %[[AT:.*]], %[[DISTANCE]] : index
+// CHECK: memref.prefetch %in0[%[[AHEAD]]], read, locality<3>, data : memref<2097152xf32>
+// CHECK: vector.load %in0[%[[AT]]]
+// CHECK: memref.prefetch %in1[%[[AHEAD]]]
+// CHECK: vector.load %in1[%[[AT]]]
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @main(%x: tensor<2097152xf32>, %y: tensor<2097152xf32>) -> tensor<2097152xf32> {
+  %0 = hlo.add %x, %y : tensor<2097152xf32>
+  return %0 : tensor<2097152xf32>
+}
+
+// -----
+
+// A tensor of 4 MiB is found in a cache.
+// CHECK-LABEL: func.func @add_0(
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @main(%x: tensor<1048576xf32>, %y: tensor<1048576xf32>) -> tensor<1048576xf32> {
+  %0 = hlo.add %x, %y : tensor<1048576xf32>
+  return %0 : tensor<1048576xf32>
+}
+
+// -----
+
+// Neighbours are in the same lines, but for a few: those of one are enough.
+// CHECK-LABEL: func.func @add_fusion_0(
+// CHECK: memref.prefetch
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @main(%x: tensor<2097153xf32>) -> tensor<2097152xf32> {
+  %0 = hlo.slice %x [0:2097152] : (tensor<2097153xf32>) -> tensor<2097152xf32>
+  %1 = hlo.slice %x [1:2097153] : (tensor<2097153xf32>) -> tensor<2097152xf32>
+  %2 = hlo.add %0, %1 : tensor<2097152xf32>
+  return %2 : tensor<2097152xf32>
+}
+
+// -----
+
+// 8 rows of 1024 elements are 8192.
+// CHECK-LABEL: func.func @reduce_fusion_0(
+// CHECK: %[[DISTANCE:.*]] = arith.constant 8192 : index
+// CHECK: arith.addi %[[AT:.*]], %[[DISTANCE]] : index
+// CHECK-NEXT: memref.prefetch %in0
+// CHECK-NEXT: vector.load %in0[%[[AT]]]
+// CHECK-COUNT-7: memref.prefetch
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @main(%x: tensor<2048x1024xf32>) -> tensor<1024xf32> {
+  %c = "hlo.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %0 = hlo.reduce(%x init: %c) applies hlo.add across dimensions = [0] : (tensor<2048x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+  return %0 : tensor<1024xf32>
+}
