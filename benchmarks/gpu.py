@@ -9,7 +9,8 @@ It needs the package itself and `hlo[cuda]`, and may lie in any folder; jax and 
 they are installed and see the GPU, f32 products in f32 all of them. Every workload is one function
 of an array namespace, so that all run the same program; torch runs it eagerly and through
 torch.compile. A check compares with the same program compiled for the CPU. A time is the median of
-runs that end with all work done, arguments on the GPU before.
+runs that end with all work done, arguments on the GPU before. Where cuBLASLt or cuDNN could make a
+call, the program is timed without them too, and what was measured of each call is printed.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import Any
 import numpy as np
 
 import hlo
+import hlo.lax as hlax
 import hlo.numpy as hnp
 from hlo.diagnostics import CompileError, ExecutionError
 from hlo.gpu.cuda.array import DeviceArray
@@ -99,6 +101,25 @@ def feed_forward(xp: Any, x: Any, w1: Any, w2: Any, scale: Any, shift: Any) -> A
     return x + xp.matmul(hidden, w2)
 
 
+def conv_relu(xp: Any, x: Any, w: Any, bias: Any) -> Any:
+    return xp.maximum(xp.conv2d(x, w) + bias, xp.zeros_like(bias))
+
+
+def conv(xp: Any, x: Any, w: Any) -> Any:
+    return xp.conv2d(x, w)
+
+
+def conv_input_gradient(xp: Any, dy: Any, w: Any) -> Any:
+    return xp.conv2d_input_gradient(dy, w)
+
+
+def conv_weight_gradient(xp: Any, x: Any, dy: Any) -> Any:
+    return xp.conv2d_weight_gradient(x, dy)
+
+
+_IMAGES, _WINDOWS = (32, 28, 28, 128), (3, 3, 128, 128)
+_FEW_IMAGES, _FEW_WINDOWS = (1, 6, 5, 16), (3, 3, 16, 16)
+_CONV_FLOPS = 2.0 * 32 * 28 * 28 * 128 * 3 * 3 * 128
 _SQUARE = ((4096, 4096),)
 WORKLOADS = (
     Workload("softmax", softmax, _SQUARE, ((8, 300),), bytes=2 * 4 * 4096**2),
@@ -130,7 +151,49 @@ WORKLOADS = (
         "feed_forward", feed_forward, ((2048, 768), (768, 3072), (3072, 768), (768,), (768,)),
         ((16, 48), (48, 96), (96, 48), (48,), (48,)), tolerance=1e-3, flops=4 * 2048 * 768 * 3072,
     ),
+    Workload(
+        "conv_f32", conv, (_IMAGES, _WINDOWS), (_FEW_IMAGES, _FEW_WINDOWS), tolerance=1e-3,
+        flops=_CONV_FLOPS,
+    ),
+    Workload(
+        "conv_relu_f16", conv_relu, (_IMAGES, _WINDOWS, (128,)),
+        (_FEW_IMAGES, _FEW_WINDOWS, (16,)), "float16", 2e-2, flops=_CONV_FLOPS,
+    ),
+    Workload(
+        "conv_input_gradient_f16", conv_input_gradient, (_IMAGES, _WINDOWS),
+        (_FEW_IMAGES, _FEW_WINDOWS), "float16", 2e-2, flops=_CONV_FLOPS,
+    ),
+    Workload(
+        "conv_weight_gradient_f16", conv_weight_gradient, (_IMAGES, _IMAGES),
+        (_FEW_IMAGES, _FEW_IMAGES), "float16", 2e-2, flops=_CONV_FLOPS,
+    ),
 )  # fmt: skip
+
+
+class WithConvolutions:
+    """An array namespace and what its `lax` has of convolutions: images NHWC, windows HWIO of 3 x 3
+    in steps of one, one line of zeros around."""
+
+    def __init__(self, namespace: Any, lax: Any) -> None:
+        self._namespace, self._lax = namespace, lax
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._namespace, name)
+
+    def conv2d(self, x: Any, w: Any) -> Any:
+        return self._conv(x, w, ("NHWC", "HWIO", "NHWC"))
+
+    def conv2d_input_gradient(self, dy: Any, w: Any) -> Any:
+        turned = self._namespace.swapaxes(self._namespace.flip(w, (0, 1)), 2, 3)
+        return self._conv(dy, turned, ("NHWC", "HWIO", "NHWC"))
+
+    def conv2d_weight_gradient(self, x: Any, dy: Any) -> Any:
+        return self._conv(x, dy, ("CHWN", "IHWO", "HWNC"))
+
+    def _conv(self, x: Any, w: Any, names: tuple[str, str, str]) -> Any:
+        return self._lax.conv_general_dilated(
+            x, w, (1, 1), ((1, 1), (1, 1)), dimension_numbers=names
+        )
 
 
 class TorchNamespace:
@@ -151,10 +214,31 @@ class TorchNamespace:
     def mean(self, x: Any, axis: int, keepdims: bool = False) -> Any:
         return self._torch.mean(x, dim=axis, keepdim=keepdims)
 
+    def conv2d(self, x: Any, w: Any) -> Any:
+        """Images in PyTorch's `channels_last` order, which is how they are in memory."""
+        made = self._torch.nn.functional.conv2d(self._first(x), w.permute(3, 2, 0, 1), padding=1)
+        return made.permute(0, 2, 3, 1)
+
+    def conv2d_input_gradient(self, dy: Any, w: Any) -> Any:
+        first = self._first(dy)
+        made = self._torch.nn.grad.conv2d_input(
+            first.shape, w.permute(3, 2, 0, 1), first, padding=1
+        )
+        return made.permute(0, 2, 3, 1)
+
+    def conv2d_weight_gradient(self, x: Any, dy: Any) -> Any:
+        shape = (dy.shape[3], x.shape[3], 3, 3)
+        made = self._torch.nn.grad.conv2d_weight(self._first(x), shape, self._first(dy), padding=1)
+        return made.permute(2, 3, 1, 0)
+
+    def _first(self, x: Any) -> Any:
+        return x.permute(0, 3, 1, 2)
+
 
 @dataclass
 class Row:
-    """What was measured of a workload; times in milliseconds by name, errors as text."""
+    """What was measured of a workload; times in milliseconds by name, errors as text, and of each
+    call that a library could make who makes it, and why."""
 
     name: str
     kernels: int = 0
@@ -163,6 +247,7 @@ class Row:
     milliseconds: dict[str, float] = field(default_factory=dict[str, float])
     flops: float = 0
     bytes: float = 0
+    calls: list[str] = field(default_factory=list[str])
 
 
 def arguments_of(workload: Workload, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
@@ -172,7 +257,7 @@ def arguments_of(workload: Workload, shapes: Sequence[tuple[int, ...]]) -> list[
 
 
 def module_of(workload: Workload, arguments: Sequence[Array]) -> Any:
-    traced = hlo.jit(lambda *values: workload.run(hnp, *values))
+    traced = hlo.jit(lambda *values: workload.run(WithConvolutions(hnp, hlax), *values))
     return traced.lower(*arguments).module
 
 
@@ -232,9 +317,7 @@ class Bench:
                 places = [self._on_gpu(argument) for argument in arguments]
                 found = np.asarray(program(*places)[0])
                 if timed:
-                    row.milliseconds["hlo"] = median_milliseconds(
-                        lambda: program(*places), self._device.synchronize
-                    )
+                    self._time(row, program, module, places)
             row.largest_error = largest_error(found, expected, workload.tolerance)
         except (CompileError, ExecutionError) as error:
             row.failure = str(error)
@@ -245,6 +328,25 @@ class Bench:
                 except Exception as error:  # of theirs: their columns stay empty
                     print(f"{workload.name}: {times.__name__}: {error}", file=sys.stderr)
         return row
+
+    def _time(
+        self, row: Row, program: CudaProgram, module: Any, places: Sequence[DeviceArray]
+    ) -> None:
+        """Times a program, and the same without libraries where it has calls of them."""
+        assert self._device is not None
+        finish = self._device.synchronize
+        row.milliseconds["hlo"] = median_milliseconds(lambda: program(*places), finish)
+        row.calls = [
+            f"{call.library} {call.name}: {choice.reason}: "
+            f"by {'the library' if choice.by_library else 'kernels'}"
+            for call, choice in program.library_calls
+        ]
+        if not row.calls:
+            return
+        bare = CudaProgram(
+            hlo.compile(module, target=self._target, vendor=False).plan, self._device
+        )
+        row.milliseconds["kernels"] = median_milliseconds(lambda: bare(*places), finish)
 
     def _on_gpu(self, array: Array) -> DeviceArray:
         assert self._device is not None
@@ -274,7 +376,9 @@ def jax_times(workload: Workload, arguments: Sequence[Array]) -> dict[str, float
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     try:
         jax = importlib.import_module("jax")
-        numpy = importlib.import_module("jax.numpy")
+        numpy = WithConvolutions(
+            importlib.import_module("jax.numpy"), importlib.import_module("jax.lax")
+        )
         first = jax.devices("gpu")[0]
     except (ImportError, RuntimeError):
         return {}
@@ -316,7 +420,7 @@ def torch_times(workload: Workload, arguments: Sequence[Array]) -> dict[str, flo
     return found
 
 
-PEERS = ("jax", "torch", "torch.compile")
+PEERS = ("kernels", "jax", "torch", "torch.compile")  # the first are ours, without libraries
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -371,6 +475,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             rows.append(bench.row(workload, timed=device is not None and not options.no_times))
             verdict = rows[-1].failure or f"largest error {rows[-1].largest_error:.1e}"
             print(f"{workload.name}: {verdict}", flush=True)
+            for call in rows[-1].calls:
+                print(f"  {call}")
     print(table(rows))
     if options.json:
         with open(options.json, "w") as file:

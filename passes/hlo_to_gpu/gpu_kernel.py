@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hlo.diagnostics import CompileError
+from hlo.gpu.convolution import Parameter
 from hlo.gpu.tensor_map import MAP_BYTES, TensorMap
 from hlo.passes.hlo_to_gpu.thread_builder import ThreadBuilder
-from hlo.passes.hlo_to_gpu.vendor_products import VendorProduct
 from hlo.passes.hlo_to_loops.buffer import Buffer
+from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 
 LARGEST_GRID = (1 << 31) - 1
@@ -64,19 +65,48 @@ class HostFunction:
 
 
 @dataclass(frozen=True)
+class LibraryCall:
+    """A call of a vendor's library that gives what the stages of a kernel give.
+
+    Attributes:
+        library, function: as of `hlo.gpu.plan.VendorCall`.
+        reads, writes: positions of the kernel's inputs, outputs and scratch buffers.
+        parameters: what else the function takes.
+        before, after: stages around the call, on all of the kernel's buffers.
+        scratch: (elements, element type) of buffers that only the call and they use, behind those
+            of the kernel's own stages.
+    """
+
+    library: str
+    function: str
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    parameters: tuple[tuple[str, Parameter], ...]
+    before: tuple[Stage, ...] = ()
+    after: tuple[Stage, ...] = ()
+    scratch: tuple[tuple[int, ElementType], ...] = ()
+
+
+@dataclass(frozen=True)
 class GpuKernel(Kernel):
     """A kernel as stages that are launched one after another on the same buffers.
 
     Attributes:
         host: what runs on the host in place of stages.
-        product: the product of a vendor's library that may stand for the stages.
+        library: the call of a vendor's library that may stand for the stages.
         reason: why it is the kernel it is, for people; empty if there was no choice.
     """
 
     stages: tuple[Stage, ...] = ()
     host: HostFunction | None = None
-    product: VendorProduct | None = None
+    library: LibraryCall | None = None
     reason: str = ""
+
+    def with_library(self, call: LibraryCall) -> GpuKernel:
+        """The kernel that may be such a call, with the buffers that this works in."""
+        # Kernels of one text are one kernel: what the call does besides must be in it.
+        text = f"{self.text}// {call.library} {call.function} {call.parameters}\n"
+        return replace(self, text=text, library=call, scratch=self.scratch + call.scratch)
 
 
 def stage(

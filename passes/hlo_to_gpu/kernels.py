@@ -20,6 +20,7 @@ from hlo.passes.hlo_to_gpu.running import emit_running
 from hlo.passes.hlo_to_gpu.sorting import emit_sort
 from hlo.passes.hlo_to_gpu.target import GpuTarget
 from hlo.passes.hlo_to_gpu.updates import emit_dynamic_update_slice, emit_scatter
+from hlo.passes.hlo_to_gpu.vendor_convolutions import vendor_convolution
 from hlo.passes.hlo_to_gpu.vendor_products import vendor_product
 from hlo.passes.hlo_to_gpu.window_updates import emit_select_and_scatter
 from hlo.passes.hlo_to_loops import elemental
@@ -37,7 +38,7 @@ __all__ = ["elemental", "emit_gpu_kernel"]
 
 def emit_gpu_kernel(
     region: Region, *, deterministic: bool = True, tf32: bool = False,
-    target: GpuTarget | None = None,
+    target: GpuTarget | None = None, library: bool = True,
 ) -> GpuKernel:  # fmt: skip
     """The kernel of a region: by its root, or over the elements of its results.
 
@@ -45,28 +46,39 @@ def emit_gpu_kernel(
         deterministic: as of `emit_scatter`.
         tf32: whether f32 factors of dots may be rounded to tf32.
         target: the chip; if None, the kernel is one that all chips have.
+        library: whether it may be a call of a vendor's library.
     """
     if is_composite(region):
-        emit = partial(emit_gpu_kernel, deterministic=deterministic, tf32=tf32, target=target)
+        emit = partial(
+            emit_gpu_kernel, deterministic=deterministic, tf32=tf32, target=target, library=False
+        )
         return replace(emit_composite(region, emit), work=work_of(region))
     root = region.results[0].producer if region.results else None
     kernel = None
     if root is not None:
-        kernel = emit_attention(region, target) or _tiles(region, tf32, target)
+        kernel = emit_attention(region, target) or emit_product(region, tf32=tf32, target=target)
         kernel = kernel or _special(region, root, deterministic)
-    return replace(kernel or emit_elements(region), work=work_of(region))
+    kernel = kernel or emit_elements(region)
+    if library and knobs.current().vendor:
+        kernel = _with_library(kernel, region, deterministic, tf32)
+    return replace(kernel, work=work_of(region))
 
 
-def _tiles(region: Region, tf32: bool, target: GpuTarget | None) -> GpuKernel | None:
-    """The kernel of a product, and the one of the vendor's library that may stand for it."""
-    tiles = emit_product(region, tf32=tf32, target=target)
-    if tiles is None or not knobs.current().vendor:
-        return tiles
+def _with_library(
+    kernel: GpuKernel, region: Region, deterministic: bool, tf32: bool
+) -> GpuKernel:  # fmt: skip
+    """The kernel, and of a product the call of a vendor's library that may stand for it."""
+    products = [n for n in region.nodes if n.name in ("dot_general", "convolution")]
+    if len(products) != 1 or kernel.scratch:
+        return kernel
+    rounded = multiplier_of(products[0], tf32) == "tf32"
+    if products[0].name == "convolution":
+        call = vendor_convolution(region, tf32=rounded, deterministic=deterministic)
+        return kernel if call is None else kernel.with_library(call)
     product = vendor_product(region)
-    if product is not None:
-        dot = next(node for node in region.nodes if node.name == "dot_general")
-        product = replace(product, tf32=multiplier_of(dot, tf32) == "tf32")
-    return replace(tiles, product=product)
+    if product is None:
+        return kernel
+    return kernel.with_library(replace(product, tf32=rounded).call(len(region.arguments)))
 
 
 def _special(region: Region, root: Node, deterministic: bool) -> GpuKernel | None:

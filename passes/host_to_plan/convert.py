@@ -25,10 +25,10 @@ from hlo.gpu.plan import (
     TensorType,
     VendorCall,
 )
-from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
+from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, Stage
 from hlo.passes.hlo_to_host.launch_ids import LAUNCH
 from hlo.passes.hlo_to_host.program import HostProgram
-from hlo.passes.lower_to_ptx.modules import GpuModule, stage_names
+from hlo.passes.lower_to_ptx.modules import GpuModule, named_stages, stages_around
 from hlo.passes.memory.place import Arena, byte_size
 
 
@@ -67,11 +67,11 @@ def host_to_plan(inputs: PlanInputs) -> LaunchPlan:
     steps = reader.steps(block)
     described = {
         function: Kernel(
-            function, module_of[function], len(stage_buffers(kernel)), stage.written,
-            stage.shared_bytes, (stage.block, 1, 1), stage.maps,
+            function, module_of[function], parameters, stage.written, stage.shared_bytes,
+            (stage.block, 1, 1), stage.maps,
         )
         for name, kernel in kernels.items()
-        for function, stage in zip(stage_names(name, kernel), kernel.stages, strict=True)
+        for function, stage, parameters in _functions(name, kernel)
     }  # fmt: skip
     return LaunchPlan(
         target=inputs.chip,
@@ -90,10 +90,20 @@ def host_to_plan(inputs: PlanInputs) -> LaunchPlan:
     )
 
 
-def stage_buffers(kernel: GpuKernel) -> list[str]:
-    """The memref types of a kernel's parameters."""
-    scratch = [f"memref<{n * t.parts}x{t.memory}>" for n, t in kernel.scratch]
-    return [*kernel.inputs, *kernel.outputs, *scratch]
+def _functions(name: str, kernel: GpuKernel) -> list[tuple[str, Stage, int]]:
+    """(function, stage, number of buffers) of all stages of a kernel."""
+    everything = len(kernel.inputs) + len(kernel.outputs) + len(kernel.scratch)
+    own = everything - _library_buffers(kernel)
+    before, after = stages_around(name, kernel)
+    return [
+        *((function, stage, own) for function, stage in named_stages(name, kernel).items()),
+        *((function, stage, everything) for function, stage in {**before, **after}.items()),
+    ]
+
+
+def _library_buffers(kernel: GpuKernel) -> int:
+    """How many of a kernel's buffers, the last ones, its own stages do not have."""
+    return 0 if kernel.library is None else len(kernel.library.scratch)
 
 
 def _constant(data: np.ndarray[Any, Any]) -> Constant:
@@ -191,15 +201,34 @@ class _Reader:
         if (host := kernel.host) is not None:
             reads, writes = (tuple(arguments[i] for i in p) for p in (host.operands, host.results))
             return [HostCall(host.name, reads, writes, host.parameters, source)]
-        launches = [
-            Launch(
-                function, (stage.grid, 1, 1), (stage.block, 1, 1), arguments,
-                shared_bytes=stage.dynamic_bytes,
-                source=source, number=ir.attributes.integer(op, LAUNCH, -1),
+        number = ir.attributes.integer(op, LAUNCH, -1)
+
+        def launches(
+            stages: Mapping[str, Stage], given: Sequence[BufferSlice]
+        ) -> tuple[Launch, ...]:
+            return tuple(
+                Launch(
+                    function, (stage.grid, 1, 1), (stage.block, 1, 1), tuple(given),
+                    shared_bytes=stage.dynamic_bytes, source=source, number=number,
+                )
+                for function, stage in stages.items()
+            )  # fmt: skip
+
+        own = launches(
+            named_stages(name, kernel), arguments[: len(arguments) - _library_buffers(kernel)]
+        )
+        if not _may_call(kernel, arguments):
+            return list(own)
+        call = kernel.library
+        assert call is not None
+        reads, writes = (tuple(arguments[i] for i in p) for p in (call.reads, call.writes))
+        before, after = (launches(stages, arguments) for stages in stages_around(name, kernel))
+        return [
+            VendorCall(
+                call.library, call.function, reads, writes, call.parameters, source, own, before,
+                after,
             )
-            for function, stage in zip(stage_names(name, kernel), kernel.stages, strict=True)
         ]  # fmt: skip
-        return _with_library(kernel, arguments, launches, source)
 
     def loop(self, op: ir.Operation) -> list[Step]:
         before, after = op.regions[0].blocks[0], op.regions[1].blocks[0]
@@ -218,25 +247,16 @@ class _Reader:
         return [Case(self.loaded[op.operands[0]], branches)]
 
 
-def _with_library(
-    kernel: GpuKernel, arguments: Sequence[BufferSlice], launches: list[Launch], source: str
-) -> list[Step]:
-    """The launches, or a call of the vendor's library that they stand in for.
-
-    A library may not write its operands' memory, and a call touches that of its operands alone.
-    """
-    product = kernel.product
-    if product is None:
-        return list(launches)
-    reads = tuple(arguments[i] for i in product.inputs)
-    result = arguments[len(kernel.inputs)]
-    if kernel.scratch or any(read.overlaps(result) for read in reads):
-        return list(launches)
-    return [
-        VendorCall(
-            "cublasLt", "matmul", reads, (result,), product.parameters(), source, tuple(launches)
-        )
-    ]  # fmt: skip
+def _may_call(kernel: GpuKernel, arguments: Sequence[BufferSlice]) -> bool:
+    """Whether a vendor's library may stand for a kernel: it may not write its operands' memory."""
+    call = kernel.library
+    if call is None:
+        return False
+    inputs, outputs = len(kernel.inputs), len(kernel.inputs) + len(kernel.outputs)
+    return not any(
+        read.overlaps(written)
+        for read in arguments[:inputs] for written in arguments[inputs:outputs]
+    )  # fmt: skip
 
 
 def _nothing(_: _Reader, __: ir.Operation) -> list[Step]:

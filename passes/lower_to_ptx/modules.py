@@ -38,19 +38,32 @@ class GpuModule:
     bitcode: bytes | None
 
 
-def stage_names(name: str, kernel: GpuKernel) -> list[str]:
-    """The function of each stage of a kernel."""
+def named_stages(name: str, kernel: GpuKernel) -> dict[str, Stage]:
+    """The stages of a kernel by their functions, in the order they are launched in."""
     count = len(kernel.stages)
-    return [name] if count == 1 else [f"{name}_stage{i}" for i in range(count)]
+    names = [name] if count == 1 else [f"{name}_stage{i}" for i in range(count)]
+    return dict(zip(names, kernel.stages, strict=True))
+
+
+def stages_around(name: str, kernel: GpuKernel) -> tuple[dict[str, Stage], dict[str, Stage]]:
+    """The stages before and after the call of the library that may stand for a kernel."""
+    call = kernel.library
+    if call is None:
+        return {}, {}
+    before, after = (
+        {f"{name}_{when}{i}": stage for i, stage in enumerate(stages)}
+        for when, stages in (("before", call.before), ("after", call.after))
+    )
+    return before, after
 
 
 def stages_of(kernels: Mapping[str, GpuKernel]) -> dict[str, Stage]:
     """Every stage by the name of its function."""
-    return {
-        function: stage
-        for name, kernel in kernels.items()
-        for function, stage in zip(stage_names(name, kernel), kernel.stages, strict=True)
-    }
+    found: dict[str, Stage] = {}
+    for name, kernel in kernels.items():
+        before, after = stages_around(name, kernel)
+        found |= {**named_stages(name, kernel), **before, **after}
+    return found
 
 
 def kernels_text(kernels: Mapping[str, GpuKernel]) -> str:
@@ -144,7 +157,7 @@ def _given_up(
     if function is None:
         names = ", ".join(source.functions)
         return CompileError(f"LLVM gave up on the kernels {names} together: {reason}")
-    kernel = next(name for name in kernels if function in stage_names(name, kernels[name]))
+    kernel = next(name for name in kernels if function in stages_of({name: kernels[name]}))
     return CompileError(
         f"LLVM gave up on the kernel {function}: {reasons[function]}",
         location=location_of(kernel),

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from hlo.gpu.convolution import Parameter
 from hlo.gpu.tensor_map import TensorMap
 
 ALIGNMENT = 64  # bytes, of every allocation that a plan's slices start in
@@ -125,15 +126,19 @@ class VendorCall:
         reads, writes: operands and results.
         parameters: what else the function takes, by name.
         fallback: what gives the same without the library.
+        before, after: what is launched around the library's call, and only then: copies of operands
+            and results to and from the layouts that it takes.
     """
 
     library: str
     name: str
     reads: tuple[BufferSlice, ...]
     writes: tuple[BufferSlice, ...]
-    parameters: tuple[tuple[str, int | float | str], ...] = ()
+    parameters: tuple[tuple[str, Parameter], ...] = ()
     source: str = ""
     fallback: tuple[Launch, ...] = ()
+    before: tuple[Launch, ...] = ()
+    after: tuple[Launch, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -278,8 +283,15 @@ def accesses(step: Step, plan: LaunchPlan) -> tuple[list[BufferSlice], list[Buff
         return [step.source], [step.destination]
     if isinstance(step, Fill):
         return [], [step.destination]
-    if isinstance(step, VendorCall | HostCall):
+    if isinstance(step, HostCall):
         return list(step.reads), list(step.writes)
+    if isinstance(step, VendorCall):
+        reads, writes = list(step.reads), list(step.writes)
+        for launch in (*step.before, *step.fallback, *step.after):
+            more_reads, more_writes = accesses(launch, plan)
+            reads += more_reads
+            writes += more_writes
+        return reads, writes
     inner = [*step.condition, *step.body] if isinstance(step, Loop) else [
         s for branch in step.branches for s in branch
     ]  # fmt: skip

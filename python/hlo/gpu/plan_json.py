@@ -27,7 +27,7 @@ from hlo.gpu.plan import (
 )
 from hlo.gpu.tensor_map import TensorMap
 
-VERSION = 3
+VERSION = 4
 
 
 def to_json(plan: LaunchPlan) -> str:
@@ -196,7 +196,8 @@ def _step(step: Step) -> dict[str, Any]:
         "step": "vendor", "library": step.library, "name": step.name,
         "reads": _slices(step.reads), "writes": _slices(step.writes),
         "parameters": step.parameters, "source": step.source,
-        "fallback": _steps(step.fallback),
+        "fallback": _steps(step.fallback), "before": _steps(step.before),
+        "after": _steps(step.after),
     }  # fmt: skip
 
 
@@ -229,9 +230,13 @@ def _read_step(data: dict[str, Any]) -> Step:
     if kind == "vendor":
         return VendorCall(
             data["library"], data["name"], _read_slices(data["reads"]),
-            _read_slices(data["writes"]), tuple((k, v) for k, v in data["parameters"]),
+            _read_slices(data["writes"]),
+            tuple((k, tuple(v) if isinstance(v, list) else v) for k, v in data["parameters"]),
             data["source"],
-            tuple(s for s in _read_steps(data["fallback"]) if isinstance(s, Launch)),
+            *(
+                tuple(s for s in _read_steps(data.get(part, ())) if isinstance(s, Launch))
+                for part in ("fallback", "before", "after")
+            ),
         )  # fmt: skip
     if kind == "host":
         return HostCall(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hlo.gpu.convolution import Parameter
 from hlo.gpu.plan import (
     BufferSlice,
     Case,
@@ -83,11 +84,18 @@ def _step(step: Step, indent: str) -> list[str]:
     lines = [
         f"{indent}call {step.library} {step.name} ({', '.join(map(_slice, step.reads))}) to "
         f"({', '.join(map(_slice, step.writes))})"
-        + "".join(f" {name}={value}" for name, value in step.parameters if value != "")
+        + "".join(f" {name}={_value(value)}" for name, value in step.parameters if value != "")
     ]
+    for word, around in (("before", step.before), ("after", step.after)):
+        if around:
+            lines += [f"{indent}{word}", *_steps(around, deeper)]
     if step.fallback:
         lines += [f"{indent}or", *_steps(step.fallback, deeper), f"{indent}end"]
     return lines
+
+
+def _value(value: Parameter) -> str:
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _map(tensor_map: TensorMap) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias
+from typing import Any, Generic, Protocol
 
 import numpy as np
 
@@ -123,8 +123,16 @@ def as_bytes(array: np.ndarray[Any, Any]) -> Bytes:
     return array.reshape(-1).view(np.uint8)
 
 
-Vendor: TypeAlias = Callable[[VendorCall, Sequence[int], Sequence[int]], bool]
-"""Makes a library's call on addresses of operands and results; False if it is not to be made."""
+class Vendor(Protocol):
+    """Makes calls of vendors' libraries."""
+
+    def is_chosen(self, call: VendorCall) -> bool:
+        """Whether it is to make a call."""
+        ...
+
+    def __call__(self, call: VendorCall, reads: Sequence[int], writes: Sequence[int]) -> None:
+        """Makes a call that it is to make, on addresses of operands and results."""
+        ...
 
 
 class PlanRun(Generic[Loaded]):
@@ -213,8 +221,12 @@ class PlanRun(Generic[Loaded]):
 
     def _vendor_call(self, call: VendorCall) -> None:
         """By the library, if there is one that is to do it, else by its fallback."""
-        reads, writes = ([self._address(p) for p in s] for s in (call.reads, call.writes))
-        if self._vendor is not None and self._vendor(call, reads, writes):
+        vendor = self._vendor
+        if vendor is not None and vendor.is_chosen(call):
+            self.steps(call.before)
+            reads, writes = ([self._address(p) for p in s] for s in (call.reads, call.writes))
+            vendor(call, reads, writes)
+            self.steps(call.after)
             return
         if call.fallback:
             self.steps(call.fallback)

@@ -26,7 +26,8 @@ def script() -> ModuleType:
 def test_workloads_are_right_on_the_emulated_device(
     script: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = "softmax,matmul_f16,dense_relu_f16"
+    names = "softmax,matmul_f16,dense_relu_f16,conv_f32,conv_relu_f16"
+    names += ",conv_input_gradient_f16,conv_weight_gradient_f16"
     assert script.main(["--emulate", "--only", names]) == 0
     assert "| matmul_f16 |" in capsys.readouterr().out
 
@@ -42,7 +43,7 @@ def test_ratios_above_one_mean_that_we_are_faster(script: ModuleType) -> None:
     row = script.Row("w", 1, 0.0, milliseconds={"hlo": 2.0, "jax": 3.0}, flops=4e9)
     # 4e9 flops in 2 ms are 2 TFLOP/s; 3 ms / 2 ms is 1.5.
     assert script.table([row]).splitlines()[-1] == (
-        "| w | 0.0e+00 | 1 | 2.0000 | 2.0 TFLOP/s | 1.50 |  |  |"
+        "| w | 0.0e+00 | 1 | 2.0000 | 2.0 TFLOP/s |  | 1.50 |  |  |"
     )
 
 

@@ -28,6 +28,11 @@ def build_cublaslt(folder: Path) -> Path:
     return _compiled(SOURCE.with_name("fake_cublaslt.c"), folder / "libcublasLt.so.13")
 
 
+def build_cudnn(folder: Path) -> Path:
+    """Compiles a cuDNN, which needs the fake driver to be loaded."""
+    return _compiled(SOURCE.with_name("fake_cudnn.c"), folder / "libcudnn.so.9")
+
+
 def _compiled(source: Path, target: Path) -> Path:
     compiler = shutil.which("cc") or shutil.which("gcc") or "c++"
     subprocess.run(

@@ -61,7 +61,7 @@ def test_json_gives_the_plan_back() -> None:
 def test_text_that_is_no_plan_is_refused() -> None:
     with pytest.raises(CompileError, match="not a launch plan"):
         from_json("{}")
-    with pytest.raises(CompileError, match="expected version 3"):
+    with pytest.raises(CompileError, match="expected version 4"):
         from_json('{"version": 99}')
 
 

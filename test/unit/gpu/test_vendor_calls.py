@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +13,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 from fake_driver import FakeDriver, build_cublaslt
+from vendor_programs import Function, calls, compiled, seem
 
-import hlo
-from hlo.driver.gpu_compile import GpuCompiled
 from hlo.gpu.cuda import vendor
 from hlo.gpu.cuda.device import CudaDevice
 from hlo.gpu.cuda.program import CudaProgram
-from hlo.gpu.plan import VendorCall
 from hlo.passes.hlo_to_gpu import vendor_products
 
-Function = Callable[..., jax.Array]
 M, N, K = 40, 24, 32
 
 
@@ -46,28 +43,6 @@ def cublaslt(
     library.fake_cublaslt_refuse(0)
     yield library
     library.fake_cublaslt_refuse(0)
-
-
-def seem(monkeypatch: pytest.MonkeyPatch, library: float, kernels: float) -> None:
-    """What measurements of the library and of the kernels give."""
-    times = {"library": library, "kernels": kernels}
-
-    def seconds(_: object, work: Callable[[], None]) -> float:
-        work()
-        return times[work.__name__]
-
-    monkeypatch.setattr(vendor.VendorCalls, "_seconds", seconds)
-
-
-def compiled(f: Function, *arguments: Any, **options: Any) -> GpuCompiled:
-    text = jax.jit(f, keep_unused=True).lower(*arguments).as_text()
-    program = hlo.compile(text, target="nvptx:sm_80", **options)
-    assert isinstance(program, GpuCompiled)
-    return program
-
-
-def calls(program: GpuCompiled) -> list[VendorCall]:
-    return [step for step in program.plan.walk() if isinstance(step, VendorCall)]
 
 
 def factors(dtype: Any = np.float32, *batch: int) -> list[np.ndarray]:

@@ -17,8 +17,8 @@ from hlo.gpu.cuda import dlpack
 from hlo.gpu.cuda.array import DeviceArray
 from hlo.gpu.cuda.device import CudaDevice, CudaModule
 from hlo.gpu.cuda.driver import CudaError
-from hlo.gpu.cuda.vendor import VendorCalls
-from hlo.gpu.plan import Case, HostCall, LaunchPlan, Loop, Step, TensorType
+from hlo.gpu.cuda.vendor import Choice, VendorCalls
+from hlo.gpu.plan import Case, HostCall, LaunchPlan, Loop, Step, TensorType, VendorCall
 from hlo.gpu.plan_program import as_array
 from hlo.gpu.run_plan import LoadedPlan, PlanRun, as_bytes, bytes_of, dtype_of, load_plan
 from hlo.gpu.streams import Placed, assign_streams
@@ -132,6 +132,11 @@ class CudaProgram:
             [*self._events, *self._ends], self._borrowed,
         )  # fmt: skip
         weakref.finalize(self, _release, device, held)
+
+    @property
+    def library_calls(self) -> list[tuple[VendorCall, Choice]]:
+        """Calls that vendors' libraries could make, and who makes them on this GPU."""
+        return self._vendor.choices
 
     def __call__(self, *arguments: object) -> tuple[Any, ...]:
         """Runs the program.

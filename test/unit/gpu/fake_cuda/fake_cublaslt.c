@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fake_elements.h"
+
 typedef int Status;
 enum { INVALID_VALUE = 7, NOT_SUPPORTED = 15, R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14 };
 
@@ -22,30 +24,12 @@ struct Product {
 static int refuses;
 void fake_cublaslt_refuse(int refuse) { refuses = refuse; }
 
-static int bytes_of(int type) { return type == R_64F ? 8 : type == R_32F ? 4 : 2; }
-
-static double load(const char *at, int type, uint64_t index) {
-  at += index * bytes_of(type);
-  if (type == R_64F) return *(const double *)at;
-  if (type == R_32F) return *(const float *)at;
-  if (type == R_16F) return (float)*(const _Float16 *)at;
-  const uint32_t wide = (uint32_t)*(const uint16_t *)at << 16;
-  float value;
-  memcpy(&value, &wide, 4);
-  return value;
+static enum Element element_of(int type) {
+  return type == R_64F ? ELEMENT_F64 : type == R_32F ? ELEMENT_F32 : type == R_16F ? ELEMENT_F16 : ELEMENT_BF16;
 }
-
+static double load(const char *at, int type, uint64_t index) { return load_element(at, element_of(type), index); }
 static void store(char *at, int type, uint64_t index, double value) {
-  at += index * bytes_of(type);
-  if (type == R_64F) *(double *)at = value;
-  else if (type == R_32F) *(float *)at = (float)value;
-  else if (type == R_16F) *(_Float16 *)at = (_Float16)(float)value;
-  else {
-    const float single = (float)value;
-    uint32_t wide;
-    memcpy(&wide, &single, 4);
-    *(uint16_t *)at = (uint16_t)((wide + 0x7FFF + (wide >> 16 & 1)) >> 16);
-  }
+  store_element(at, element_of(type), index, value);
 }
 
 static double activated(int epilogue, double x) {
