@@ -83,6 +83,7 @@ class Emitter:
         lane: the lane variable while the builder's width is not 0.
         mask: in vector mode, the SSA i1 vector of lanes that may be loaded; None if all.
         gathers: whether loads with a lane stride other than 1 may be emitted as vector gathers.
+        folds_gather: whether those of what a fold reads may, too.
         row_lanes: vector width for reductions met in scalar code; 0 keeps them scalar.
         share_fold: computes a `Fold` in another way than loops; gives None where it cannot.
         sources: tensors whose elements the kernel has somewhere already; see `provide`.
@@ -101,6 +102,8 @@ class Emitter:
         self.lane: str | None = None
         self.mask: str | None = None
         self.gathers = False
+        self.folds_gather = True
+        self._folds = 0  # around what is emitted
         # Whether the lanes are those of several registers, and whether folds along rows may do so.
         self.is_wide = self.folds_widely = False
         self.row_lanes = 0
@@ -143,6 +146,15 @@ class Emitter:
         self._step_level: int | None = None
         self._cuts: dict[Tensor, frozenset[int]] = {t: frozenset() for t in buffers}
         self.sources: dict[Tensor, Source] = {}
+
+    @contextmanager
+    def fold(self) -> Generator[None]:
+        """What is emitted inside belongs to a fold: it is done for each element folded."""
+        self._folds += 1
+        try:
+            yield
+        finally:
+            self._folds -= 1
 
     def provide(self, tensor: Tensor, source: Source) -> None:
         """From here on elements of `tensor` come from `source` instead of from its producer."""
@@ -452,7 +464,7 @@ class Emitter:
             )
             if (raw := load_strided(b, source, stride, self.mask)) is not None:
                 return elementwise.unpack(b, buffer.type, [raw])
-        if not self.gathers:
+        if not self.gathers or (self._folds and not self.folds_gather):
             raise NotVectorizableError("a load is not contiguous in the lanes")
         raws: list[str] = []
         memory, mask = buffer.type.memory, self.mask or b.constant(True, "i1")

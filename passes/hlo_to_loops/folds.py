@@ -98,6 +98,11 @@ def fold(em: Emitter, work: Fold, unrolled: int = UNROLL_WHOLE) -> list[Value]:
     """
     if math.prod(work.extents) == 0:
         return list(work.initial)
+    with em.fold():
+        return _fold(em, work, unrolled)
+
+
+def _fold(em: Emitter, work: Fold, unrolled: int) -> list[Value]:
     if em.share_fold is not None and (done := em.share_fold(work)) is not None:
         return done
     inner = work.extents[-1] if work.extents else 1

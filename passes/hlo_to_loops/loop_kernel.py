@@ -110,12 +110,14 @@ def the_only_unit(b: Builder) -> Generator[None]:
 
 @dataclass(frozen=True)
 class Width:
-    """One way to emit a kernel: vector lanes, strided loads as gathers, lanes of scalar folds,
-    strided loads by tiles, and lanes along the dimension before a short innermost one.
+    """One way to emit a kernel: vector lanes, strided loads as gathers, those of folds too, lanes
+    of scalar folds, strided loads by tiles, and lanes along the dimension before a short innermost
+    one.
     """
 
     lanes: int = 0
     gathers: bool = False
+    folds_gather: bool = True
     row_lanes: int = 0
     tiled: bool = False
     woven: bool = False
@@ -132,9 +134,10 @@ def at_best_width(region: Region, emit: Emit, *, tiles: bool = False) -> Kernel:
     """
     lanes = _whole_register(region)
     widths = [Width(lanes, row_lanes=lanes), Width(0, row_lanes=lanes)]
-    if folds_are_short(region):
-        widths.insert(1, Width(lanes, gathers=True, row_lanes=lanes))
-    if not has_fold(region):
+    if has_fold(region):
+        short = folds_are_short(region)
+        widths.insert(1, Width(lanes, gathers=True, folds_gather=short, row_lanes=lanes))
+    else:
         widths.insert(1, Width(lanes, gathers=True))
         if tiles:
             widths.insert(1, Width(lanes, gathers=True, tiled=True))
@@ -180,7 +183,7 @@ def lanes_for(width: Width, extents: Sequence[int]) -> int:
 
 def emitter_for(builder: Builder, inputs: Mapping[Tensor, Buffer], width: Width) -> Emitter:
     em = Emitter(builder, inputs)
-    em.gathers, em.row_lanes = width.gathers, width.row_lanes
+    em.gathers, em.folds_gather, em.row_lanes = width.gathers, width.folds_gather, width.row_lanes
     return em
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.hlo_to_loops.column_space import LONGEST, folds_spread_again
-from hlo.passes.hlo_to_loops.graph import decode_attribute, reading
+from hlo.passes.hlo_to_loops.graph import blocks_in, decode_attribute, reading
 from hlo.passes.kernel_forms.building import create, integers, reshaped
-from hlo.passes.rewrite.walk import operations_named
+from hlo.passes.rewrite.walk import body_of, function_around, operations_named
 
 # Reducers that may be applied to the initial value any number of times, and those with the constant
 # for which that holds.
@@ -148,12 +148,16 @@ class WholeColumns:
         self._found: dict[ir.Block, set[ir.Value]] = {}
 
     def holds(self, op: ir.Operation) -> bool:
-        """Whether an op is one of them; blocks are as they were when first asked about."""
-        if op.block not in self._found:
-            with reading(op.block) as region:
-                folds, _ = folds_spread_again(region.nodes, self._longest)
-                self._found[op.block] = {node.source.results[0] for node in folds}
-        return op.results[0] in self._found[op.block]
+        """Whether an op is one of them; functions are as they were when first asked about."""
+        body = body_of(function_around(op))
+        if body not in self._found:
+            self._found[body] = self._in_function(body)
+        return op.results[0] in self._found[body]
+
+    def _in_function(self, body: ir.Block) -> set[ir.Value]:
+        with reading(body) as region:
+            folds = [folds_spread_again(b.nodes, self._longest)[0] for b in blocks_in(region)]
+            return {node.source.results[0] for found in folds for node in found}
 
 
 def _copy_body(source: ir.Operation, target: ir.Operation) -> None:

@@ -84,6 +84,15 @@ def functions(module: ir.Module) -> dict[str, ir.Operation]:
     }
 
 
+def function_around(op: ir.Operation) -> ir.Operation:
+    """The function that an op is in."""
+    while op.name != "func.func":
+        around = op.parent
+        assert around is not None, "an op is in a function"
+        op = around.operation
+    return op
+
+
 def body_of(op: ir.Operation, region: int = 0) -> ir.Block:
     """The block of a region that has one."""
     return op.regions[region].blocks[0]

@@ -79,3 +79,19 @@ def test_no_gathers() -> None:
     )
     assert "vector.load" in text
     assert "vector.gather" not in text
+
+
+def test_a_column_beside_folds_is_gathered() -> None:
+    """A log-sum-exp of columns, and a column of a table: one kernel of vectors."""
+    scores, table = _sample(np.float32, 20, 21), _sample(np.float32, 21, 9)
+
+    @hlo.jit
+    def f(s: Any, t: Any, i: Any) -> Any:
+        peak = s.max(0)
+        return hnp.log(hnp.exp(s - peak).sum(0)) + peak + t[:, i]
+
+    shifted = scores.astype(np.float64) - scores.max(0)
+    expected = np.log(np.exp(shifted).sum(0)) + scores.max(0) + table[:, 4]
+    np.testing.assert_allclose(f(scores, table, np.int32(4)), expected, rtol=1e-6)
+    text = f.lower(scores, table, np.int32(4)).as_text("host")
+    assert "vector.gather" in text and "memref.load %in0" not in text

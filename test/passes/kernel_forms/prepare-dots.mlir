@@ -24,6 +24,18 @@ func.func @columns_around(%w: tensor<5x7xf32>, %x: tensor<2x5x4x3xf32>) -> tenso
   return %0 : tensor<7x2x4x3xf32>
 }
 
+// Runs of 3 columns fill no vector: for 32 rows the image is turned, for 31 it is not.
+// CHECK-LABEL: func.func @short_runs
+// CHECK: %[[TURNED:.*]] = hlo.transpose %arg1, dims = [1, 0, 2] : (tensor<20x40x3xf32>) -> tensor<40x20x3xf32>
+// CHECK: %[[MATRIX:.*]] = hlo.reshape %[[TURNED]] : (tensor<40x20x3xf32>) -> tensor<40x60xf32>
+// CHECK: hlo.dot_general %arg0, %[[MATRIX]], contracting_dims = [1] x [0]
+// CHECK: hlo.dot_general %arg2, %arg1, contracting_dims = [1] x [1]
+func.func @short_runs(%w: tensor<32x40xf32>, %x: tensor<20x40x3xf32>, %v: tensor<31x40xf32>) -> (tensor<32x20x3xf32>, tensor<31x20x3xf32>) {
+  %0 = hlo.dot_general %w, %x, contracting_dims = [1] x [1] : (tensor<32x40xf32>, tensor<20x40x3xf32>) -> tensor<32x20x3xf32>
+  %1 = hlo.dot_general %v, %x, contracting_dims = [1] x [1] : (tensor<31x40xf32>, tensor<20x40x3xf32>) -> tensor<31x20x3xf32>
+  return %0, %1 : tensor<32x20x3xf32>, tensor<31x20x3xf32>
+}
+
 // 256 rows of a matrix times 10 vectors: the vectors are the left operand, the 10 x 256 results are turned.
 // CHECK-LABEL: func.func @few_columns
 // CHECK: %[[FEW:.*]] = hlo.dot_general %arg1, %arg0, contracting_dims = [1] x [1] : {{.*}} -> tensor<10x256xf32>

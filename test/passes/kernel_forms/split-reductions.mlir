@@ -36,3 +36,25 @@ func.func @start(%x: tensor<1048576xf32>) -> tensor<f32> {
   %0 = hlo.reduce(%x init: %c) applies hlo.add across dimensions = [0] : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
+// In the body of a loop, which reads what is around it.
+// CHECK-LABEL: func.func @loop
+// CHECK: hlo.while
+// CHECK: hlo.reshape {{.*}} -> tensor<128x8192xf32>
+// CHECK: hlo.reduce({{.*}} -> tensor<128xf32>
+func.func @loop(%x: tensor<1048576xf32>, %n: tensor<i32>) -> tensor<1048576xf32> {
+  %c = "hlo.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %one = "hlo.constant"() {value = dense<1> : tensor<i32>} : () -> tensor<i32>
+  %0:2 = "hlo.while"(%x, %n) ({
+  ^bb0(%y: tensor<1048576xf32>, %i: tensor<i32>):
+    %more = "hlo.compare"(%i, %one) {comparison_direction = #hlo<comparison_direction GT>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    "hlo.return"(%more) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%y: tensor<1048576xf32>, %i: tensor<i32>):
+    %s = hlo.reduce(%y init: %c) applies hlo.add across dimensions = [0] : (tensor<1048576xf32>, tensor<f32>) -> tensor<f32>
+    %b = "hlo.broadcast_in_dim"(%s) {broadcast_dimensions = array<i64>} : (tensor<f32>) -> tensor<1048576xf32>
+    %z = "hlo.add"(%x, %b) : (tensor<1048576xf32>, tensor<1048576xf32>) -> tensor<1048576xf32>
+    %j = "hlo.subtract"(%i, %one) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    "hlo.return"(%z, %j) : (tensor<1048576xf32>, tensor<i32>) -> ()
+  }) : (tensor<1048576xf32>, tensor<i32>) -> (tensor<1048576xf32>, tensor<i32>)
+  return %0#0 : tensor<1048576xf32>
+}
