@@ -185,10 +185,11 @@ def einsum(
     for positions in _path(terms, result, arrays):
         chosen = [remaining.pop(i) for i in sorted(positions, reverse=True)]
         needed = set(result).union(*(term for _, term in remaining))
-        pair = chosen[::-1]
-        joined = pair[0]
-        for other in pair[1:]:
-            joined = _contract(joined, other, needed, precision, target)
+        joined, *others = chosen[::-1]
+        while others:
+            other = others.pop(0)
+            later = needed.union(*(term for _, term in others))
+            joined = _contract(joined, other, later, precision, target)
         remaining.append(_summed(*joined, needed))
     x, term = remaining[0]
     if target is not None:

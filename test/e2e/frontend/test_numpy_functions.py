@@ -12,6 +12,7 @@ import pytest
 
 import hlo
 import hlo.numpy as hnp
+from hlo.numpy import products
 
 RNG = np.random.default_rng(0)
 
@@ -452,12 +453,31 @@ def test_case(name: str) -> None:
         ("ijk,k->ij", [(2, 3, 4), (4,)]),
         ("ab,ab->ab", [(1, 3), (2, 3)]),
         (",ij->ij", [(), (2, 3)]),
+        ("ai,oij,aj->ao", [(6, 4), (3, 4, 2), (6, 2)]),
+        ("...i,oij,...j->...o", [(2, 3, 4), (3, 4, 2), (2, 3, 2)]),
     ],
 )
 def test_einsum(subscripts: str, shapes: list[tuple[int, ...]]) -> None:
     arrays = [floats(*shape) for shape in shapes]
     found = hlo.jit(lambda *xs: hnp.einsum(subscripts, *xs))(*arrays)
     np.testing.assert_allclose(found, np.einsum(subscripts, *arrays), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("seed", range(30))
+def test_einsum_of_any_letters(seed: int, at_once: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One to five operands, in pairs and in one step, as NumPy plans it where pairs are large."""
+    if at_once:
+        monkeypatch.setattr(products, "_path", lambda terms, *_: [tuple(range(len(terms)))])
+    rng = np.random.default_rng(seed)
+    extents = dict(zip("abcde", rng.integers(1, 4, 5), strict=True))
+    terms = ["".join(rng.choice(list("abcde"), rng.integers(0, 4))) for _ in range(1 + seed % 5)]
+    letters = sorted(set("".join(terms)))
+    result = "".join(rng.permutation(letters)[: rng.integers(0, len(letters) + 1)])
+    arrays = [rng.integers(-3, 4, [extents[c] for c in term]).astype(np.int32) for term in terms]
+    subscripts = f"{','.join(terms)}->{result}"
+    found: Any = hlo.jit(lambda *xs: hnp.einsum(subscripts, *xs))(*arrays)
+    np.testing.assert_array_equal(found, np.einsum(subscripts, *arrays), err_msg=subscripts)
 
 
 @pytest.mark.parametrize("norm", [None, "ortho", "forward"])
