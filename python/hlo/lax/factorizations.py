@@ -159,14 +159,35 @@ def qr(x: ArrayLike, full_matrices: bool = False) -> tuple[Tracer, Tracer]:
     from hlo.numpy.manipulation import triu
 
     matrix = _matrices("qr", x)
-    *batch, rows, columns = matrix.shape
-    count = min(rows, columns)
-    width = rows if full_matrices else count
-    results = (matrix.aval, ShapeDtype((*batch, count), matrix.dtype))
-    packed, scales = _lapack("geqrf", (matrix,), results)
-    reflectors = _columns(packed, width)
-    (q,) = _lapack("orgqr", (reflectors, scales), (reflectors.aval,))
+    rows, columns = matrix.shape[-2:]
+    width = rows if full_matrices else min(rows, columns)
+    packed, scales = packed_qr(matrix)
+    q = householder_product(_columns(packed, width), scales)
     return q, triu(shapes.slice_in_dim(packed, 0, width, 1, -2))
+
+
+@operation
+def packed_qr(x: ArrayLike) -> tuple[Tracer, Tracer]:
+    """LAPACK's `geqrf`: R on and above the diagonal, the vectors of Q's reflectors below, and the
+    reflectors' scales."""
+    matrix = _matrices("packed_qr", x)
+    *batch, rows, columns = matrix.shape
+    scales = ShapeDtype((*batch, min(rows, columns)), matrix.dtype)
+    packed, taus = _lapack("geqrf", (matrix,), (matrix.aval, scales))
+    return packed, taus
+
+
+@operation
+def householder_product(a: ArrayLike, taus: ArrayLike) -> Tracer:
+    """LAPACK's `orgqr`: the first columns of a product of reflectors.
+
+    Args:
+        a: (..., m, n) with n <= m, vectors below the diagonal.
+        taus: (..., k) with k <= n, their scales.
+    """
+    matrix = _matrices("householder_product", a)
+    (q,) = _lapack("orgqr", (matrix, to_tracer(taus)), (matrix.aval,))
+    return q
 
 
 def _columns(x: Tracer, count: int) -> Tracer:

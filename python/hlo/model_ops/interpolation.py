@@ -42,6 +42,42 @@ def cubic_taps(places: Array, a: float) -> Taps:
     return [(at + i - 1, weight) for i, weight in enumerate(cubic_weights(places - low, a))]
 
 
+def smooth_taps(places: Array, scale: float, a: float | None) -> Taps:
+    """Taps of a filter as wide as the results lie apart, if that is more than an element.
+
+    Args:
+        places: of the results, in elements.
+        scale: results for an element.
+        a: Keys' coefficient; None for the linear filter.
+    """
+    scale = min(scale, 1.0)
+    reach = (1 if a is None else 2) / scale
+    low = np.floor(places)
+    count = int(np.ceil(reach))
+    taps: list[tuple[Array, Array]] = []
+    for offset in range(-count, count + 1):
+        at = low + offset
+        distance = np.abs(at - places) * scale
+        if a is None:
+            weight = np.maximum(1 - distance, 0.0)
+        else:
+            near = ((a + 2) * distance - (a + 3)) * distance**2 + 1
+            far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+            weight = np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))
+        taps.append((at.astype(np.int64), weight))
+    return taps
+
+
+def normalised_taps(taps: Taps, extent: int, *, exclude: bool) -> Taps:
+    """Weights that add up to one, without those outside where they are excluded."""
+    weights = [
+        np.where((at >= 0) & (at < extent), weight, 0.0) if exclude else weight
+        for at, weight in taps
+    ]
+    total = np.sum(weights, axis=0)
+    return [(at, weight / total) for (at, _), weight in zip(taps, weights, strict=True)]
+
+
 def weighted(x: Tracer, axis: int, taps: Taps) -> Tracer:
     """The sum of elements along an axis by weight; those outside are the ones at the ends."""
     line = [1] * x.ndim

@@ -149,16 +149,29 @@ def _dtype(number: int) -> np.dtype[Any]:
 
 def _graph(module: Json, name: str) -> Graph:
     graph = module["graph"]
-    avals = {key: _aval(meta) for key, meta in graph["tensor_values"].items()}
-    known = {key: aval for key, aval in avals.items() if aval is not None}
+    known = _known_avals(graph)
     signature = module["signature"]
-    inputs = tuple(_input(spec, avals) for spec in signature["input_specs"])
+    inputs = tuple(_input(spec, known) for spec in signature["input_specs"])
     outputs = tuple(_output(spec) for spec in signature["output_specs"])
     nodes = tuple(_node(node) for node in graph["nodes"])
     return Graph(inputs, nodes, outputs, known, name)
 
 
-def _input(spec: Json, avals: Mapping[str, ShapeDtype | None]) -> Input:
+def _subgraph(graph: Json, name: str) -> Graph:
+    """A branch or a body of control flow."""
+    avals = _known_avals(graph)
+    names = [_value(item) for item in graph["inputs"]]
+    inputs = tuple(Input(n.name, "argument", n.name, avals.get(n.name)) for n in names)
+    outputs = tuple(Output(_value(item)) for item in graph["outputs"])
+    return Graph(inputs, tuple(_node(node) for node in graph["nodes"]), outputs, avals, name)
+
+
+def _known_avals(graph: Json) -> dict[str, ShapeDtype]:
+    avals = {key: _aval(meta) for key, meta in graph["tensor_values"].items()}
+    return {key: aval for key, aval in avals.items() if aval is not None}
+
+
+def _input(spec: Json, avals: Mapping[str, ShapeDtype]) -> Input:
     ((kind, found),) = spec.items()
     if kind == "user_input":
         value = _value(found["arg"])
@@ -191,12 +204,17 @@ def _output(spec: Json) -> Output:
 
 def _node(node: Json) -> Node:
     metadata = node["metadata"]
-    arguments = {item["name"]: _value(item["arg"]) for item in node["inputs"]}
+    arguments = {
+        item["name"] or str(i): _value(item["arg"]) for i, item in enumerate(node["inputs"])
+    }
     target = node["target"].removeprefix("torch.ops.").replace("_operator.", "operator.")
+    results = tuple(_result(output) for output in node["outputs"])
+    if target.startswith("higher_order."):  # one result, a tuple
+        results = (tuple(name if isinstance(name, str) else None for name in results),)
     return Node(
         target,
         arguments,
-        tuple(_result(output) for output in node["outputs"]),
+        results,
         line_of(metadata.get("stack_trace", "")),
         scope_of(metadata.get("nn_module_stack", "")),
     )
@@ -228,6 +246,8 @@ def _value(argument: Json) -> Any:
         return [_symbol(item) for item in found]
     if kind == "as_scalar_type":
         return _dtype(found)
+    if kind == "as_graph":
+        return _subgraph(found["graph"], found["name"])
     if kind == "as_complex":
         return complex(found["real"], found["imag"])
     if kind in ("as_device", "as_layout", "as_memory_format"):

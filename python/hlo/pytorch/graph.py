@@ -22,9 +22,11 @@ class Node:
     """One operator call.
 
     Attributes:
-        target: the operator's overload, as ``aten.add.Tensor``.
+        target: the operator's overload, as ``aten.add.Tensor``; ``higher_order.`` and a name, whose
+            arguments count by place; ``constant`` and ``graph``, whose ``value`` is the result.
         arguments: by the names of the operator's schema; those left at their default are absent.
-            Values are numbers, strings, dtypes, None, `Ref`s, and lists of them.
+            Values are numbers, strings, dtypes, None, `Ref`s, `Graph`s (branches and bodies of
+            loops), and lists of them.
         results: what each result is called; a list stands for a result that is a list of tensors,
             None for one that nobody reads.
         line: the user's line.

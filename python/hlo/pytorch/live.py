@@ -108,10 +108,10 @@ def read_nodes(module: Any) -> tuple[tuple[Node, ...], list[Any]]:
     results: list[Any] = []
     for node in module.graph.nodes:
         if node.op == "output":
-            results = [_value(value) for value in node.args[0]]
+            found = node.args[0]
+            results = [_value(v) for v in (found if isinstance(found, (list, tuple)) else [found])]
         elif node.op == "get_attr":
-            array = to_numpy(_attribute(module, node.target))
-            nodes.append(Node("constant", {"value": array}, (node.name,)))
+            nodes.append(_held(_attribute(module, node.target), node))
         elif node.op == "call_function":
             nodes.append(_node(node))
         elif node.op != "placeholder":
@@ -125,13 +125,23 @@ def _attribute(module: Any, path: str) -> Any:
     found = module
     for name in path.split("."):
         found = getattr(found, name)
-    if not hasattr(found, "dtype"):
-        raise UnsupportedError(
-            "expected a tensor, found a graph: control flow of torch.cond and torch.while_loop is "
-            "not taken",
-            op=path,
-        )
     return found
+
+
+def _held(value: Any, node: Any) -> Node:
+    """What a module holds, a tensor or the graph of a branch, as a node."""
+    if hasattr(value, "dtype"):
+        return Node("constant", {"value": to_numpy(value)}, (node.name,))
+    if not hasattr(value, "graph"):
+        raise UnsupportedError(
+            f"expected a tensor or a graph, found {type(value).__name__}", op=str(node.target)
+        )
+    placeholders = [each for each in value.graph.nodes if each.op == "placeholder"]
+    avals = known_avals(value)
+    inputs = tuple(Input(p.name, "argument", p.name, avals.get(p.name)) for p in placeholders)
+    nodes, results = read_nodes(value)
+    outputs = tuple(Output(result) for result in results)
+    return Node("graph", {"value": Graph(inputs, nodes, outputs, avals, "graph")}, (node.name,))
 
 
 def _node(node: Any) -> Node:
@@ -141,7 +151,8 @@ def _node(node: Any) -> Node:
     scope = next(reversed(stack.values()), ("",))[0] if stack else ""
     schema = getattr(target, "_schema", None)
     if schema is None:
-        name = f"operator.{target.__name__}" if _is_builtin(target) else str(target)
+        prefix = "operator" if _is_builtin(target) else getattr(target, "namespace", "")
+        name = f"{prefix}.{target.__name__}" if prefix else str(target)
         arguments = {str(i): _value(value) for i, value in enumerate(node.args)}
         return Node(name, arguments, (node.name,), line, str(scope))
     names = [argument.name for argument in schema.arguments]

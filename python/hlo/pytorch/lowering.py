@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +18,7 @@ from hlo.frontend.source_location import at_line, named_scope
 from hlo.frontend.tracer import Tracer
 from hlo.pytorch.graph import Graph, Node, Ref
 from hlo.pytorch.ops import OPERATORS
+from hlo.pytorch.views import Views, changes_operand, operand_of
 
 _NUMBERS: Final[dict[str, Callable[..., Any]]] = {
     f"operator.{name}": getattr(operator, name)
@@ -52,11 +54,13 @@ _CHECKS: Final = frozenset(
         "aten.sym_constrain_range_for_size.default",
     }
 )
+_HELD: Final = frozenset({"constant", "graph"})
 
 
 def is_supported(target: str) -> bool:
     """Whether an operator has a meaning here as it stands."""
-    return target in OPERATORS or target in _NUMBERS or target in _CHECKS or target == "constant"
+    known: tuple[Collection[str], ...] = (OPERATORS, _NUMBERS, _CHECKS, _HELD)
+    return any(target in each for each in known)
 
 
 def lower_graph(
@@ -102,12 +106,16 @@ def evaluate(graph: Graph, values: dict[str, Any]) -> list[Any]:
         graph: the graph.
         values: tracers and numbers by the inputs' names; results of nodes are added.
     """
+    views = Views({each.name for each in graph.inputs})
     for node in graph.nodes:
         if node.target in _CHECKS:
             continue
+        functional = views.without_change(node)
         with at_line(node.line), named_scope(node.scope or graph.name):
-            found = _apply(node, values)
+            found = _apply(functional, values)
         _bind(node, found, values, graph.avals)
+        if functional is not node:
+            values[operand_of(node)] = found
     return [_resolved(output.value, values) for output in graph.outputs]
 
 
@@ -116,12 +124,17 @@ def _apply(node: Node, values: Mapping[str, Any]) -> Any:
     location = str(node.line) if node.line else None
     if node.target == "constant":
         return to_tracer(arguments["value"])
+    if node.target == "graph":
+        return arguments["value"]
     if node.target in _NUMBERS:
         return _NUMBERS[node.target](*arguments.values())
     function = OPERATORS.get(node.target)
-    if function is None and _changes_operand(node.target):
+    if function is not None and node.target.startswith("higher_order."):
+        # Their arguments have no names; errors of a graph's operators carry these operators' names.
+        return function(*arguments.values())
+    if function is None and changes_operand(node.target):
         raise UnsupportedError(
-            "the operator changes its operand in place, and values of a graph do not change; run "
+            "the operator changes its operand in place, which others may see; run "
             "`exported.run_decompositions({})` before saving, which makes a result of the change",
             op=node.target,
             location=location,
@@ -149,10 +162,10 @@ def _apply(node: Node, values: Mapping[str, Any]) -> Any:
         ) from error
 
 
-def _changes_operand(target: str) -> bool:
-    """Whether an operator is of those that PyTorch ends in an underscore: ``aten.add_.Tensor``."""
-    name = target.split(".")[1] if target.count(".") > 1 else target
-    return name.endswith("_") and not name.startswith("__")
+def _called(graph: Graph, *arguments: Any) -> tuple[Any, ...]:
+    """The results of a graph that is an operator's argument."""
+    names = [each.name for each in graph.inputs]
+    return tuple(evaluate(graph, {**graph.numbers, **dict(zip(names, arguments, strict=True))}))
 
 
 def _described(arguments: Mapping[str, Any]) -> str:
@@ -166,6 +179,8 @@ def _described(arguments: Mapping[str, Any]) -> str:
 def _resolved(value: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(value, Ref):
         return values[value.name]
+    if isinstance(value, Graph):
+        return partial(_called, value)
     if isinstance(value, list):
         items: list[Any] = value
         return [_resolved(item, values) for item in items]

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812
+from control import control_flow, in_place, scans
 from layers import attention, convolutions, normalization, pooling, resampling
 
 aten = torch.ops.aten
@@ -297,6 +298,32 @@ def indexing(
     return found
 
 
+def updates(
+    x: torch.Tensor, i: torch.Tensor, g: torch.Tensor, whole: torch.Tensor
+) -> list[torch.Tensor]:
+    """Elements combined and chosen; as `indexing`, and whole is (4, 5) of integers."""
+    found: list[torch.Tensor] = []
+    for reduce in ("sum", "prod", "mean", "amax", "amin"):
+        for include in (True, False):
+            found += [
+                table.scatter_reduce(1, g % 3, table, reduce, include_self=include)
+                for table in (x, whole)
+            ]
+            if reduce != "sum":
+                found.append(x.index_reduce(0, i, x[:3] * 2, reduce, include_self=include))
+    found += [x.put(g, x[:, :3] * 2), x.put(i, x[0, :3], accumulate=True)]
+    found += [x.masked_scatter(x > 0, x * 3), x[0].masked_scatter(x > 0, whole.float())]
+    found += [torch.nonzero_static(whole > 0, size=9), torch.nonzero_static(x, size=30)]
+    found.append(torch.nonzero_static(x[0, 0], size=2))
+    ends = torch.tensor([0, 2, 2, 6])
+    bags = whole.abs().flatten()[:10] % 4
+    for mode in ("sum", "mean", "max"):
+        found.append(F.embedding_bag(bags, x, ends, mode=mode))
+        found.append(F.embedding_bag(bags, x, ends, mode=mode, padding_idx=1))
+    found.append(F.embedding_bag(bags, x, ends, mode="sum", per_sample_weights=x.flatten()[:10]))
+    return [*found, F.embedding_bag(bags, x, ends, mode="sum", include_last_offset=True)]
+
+
 def sorting(x: torch.Tensor, i: torch.Tensor, edges: torch.Tensor) -> list[torch.Tensor]:
     """Sorts, selections and searches."""
     found = [
@@ -313,7 +340,9 @@ def sorting(x: torch.Tensor, i: torch.Tensor, edges: torch.Tensor) -> list[torch
     found += [*x.kthvalue(2, 1), *x.median(1), x.median(), torch.searchsorted(edges, x)]
     found += [torch.searchsorted(edges, x, right=True), torch.bucketize(x, edges, out_int32=True)]
     found += [torch.searchsorted(x.sort(1)[0], x), torch.histc(x, 5, -2, 2), torch.histc(x, 4)]
-    return found
+    gaps = torch.where(x > 0.3, torch.nan, x)
+    found += [gaps.nanmedian(), *gaps.nanmedian(1), *i.nanmedian(0), *i.mode(1)]
+    return [*found, *x[0, 0].median(0), i.mode(0, keepdim=True)[0]]
 
 
 def creation(x: torch.Tensor) -> list[torch.Tensor]:
@@ -364,8 +393,12 @@ def products(
         torch.cdist(a, a + 1),
         torch.cdist(a, a * 2, p=1),
         aten._cdist_forward(a, a + 1, 3.0, None),
+        torch.pdist(a[0]),
+        torch.pdist(c, p=1),
     ]
-    return found
+    weight = b[0].reshape(5, 4, 1) * torch.ones(2)
+    found.append(aten._trilinear(a[0], weight, c[:, :2], [1, 3], [0], [1, 2], [2, 3]))
+    return [*found, F.bilinear(a, a[..., :2], weight, c[0]), F.bilinear(a, a[..., :2], weight)]
 
 
 def linalg(a: torch.Tensor, b: torch.Tensor) -> list[torch.Tensor]:
@@ -393,6 +426,11 @@ def linalg(a: torch.Tensor, b: torch.Tensor) -> list[torch.Tensor]:
     q, r = aten.linalg_qr(b)
     u, s, v = aten._linalg_svd(b)
     values, vectors = aten._linalg_eigh(spd)
+    flat = torch.cat([b, b[..., :1]], dim=-1)  # of rank 3
+    found += [torch.linalg.pinv(b), torch.linalg.pinv(flat), torch.linalg.pinv(b, atol=0.5)]
+    reflectors, scales = torch.geqrf(b)
+    found += [reflectors, scales, torch.linalg.householder_product(reflectors, scales)]
+    found += [torch.ormqr(reflectors, scales, a), torch.ormqr(reflectors, scales, a, False, True)]
     return [*found, q @ r, r.abs(), (u * s[..., None, :]) @ v, s, values, vectors.abs()]
 
 
@@ -433,6 +471,18 @@ FAMILIES: dict[str, tuple[Callable[..., list[torch.Tensor]], Callable[[], Tensor
         indexing,
         lambda: (_draw(4, 5), torch.tensor([2, 0, 3]), torch.tensor([[0, 1, 4]] * 4), _draw(6, 3)),
     ),
+    "updates": (
+        updates,
+        lambda: (
+            _draw(4, 5),
+            torch.tensor([2, 0, 2]),
+            torch.tensor([[0, 1, 4]] * 4),
+            torch.randint(-3, 4, (4, 5)),
+        ),
+    ),
+    "control_flow": (control_flow, lambda: (torch.rand(3, 4), torch.tensor(3))),
+    "scans": (scans, lambda: (_draw(3, 4),)),
+    "in_place": (in_place, lambda: (_draw(3, 4),)),
     "sorting": (
         sorting,
         lambda: (_draw(4, 5), torch.randint(0, 3, (3, 6)), torch.tensor([-1.0, 0.0, 0.5])),
@@ -461,7 +511,10 @@ FAMILIES: dict[str, tuple[Callable[..., list[torch.Tensor]], Callable[[], Tensor
     ),
     "normalization": (normalization, lambda: (_draw(3, 4, 5, 6), _draw(4), _draw(4), _draw(6))),
     "pooling": (pooling, lambda: (_draw(2, 3, 8, 9), _draw(2, 3, 10))),
-    "resampling": (resampling, lambda: (_draw(2, 3, 5, 6), _draw(2, 3, 7))),
+    "resampling": (
+        resampling,
+        lambda: (_draw(2, 3, 5, 6), _draw(2, 3, 7), _draw(2, 4, 3, 2), _draw(1, 2, 3, 4, 3)),
+    ),
     "linalg": (linalg, lambda: (_draw(2, 4, 4), _draw(2, 4, 3))),
     "spectral": (spectral, lambda: (_draw(3, 8),)),
 }

@@ -130,8 +130,11 @@ def pooling(x: torch.Tensor, line: torch.Tensor) -> list[torch.Tensor]:
     return [*found, aten.embedding_dense_backward(grad, grad[..., 0].abs().long() % 3, 5, 1, False)]
 
 
-def resampling(x: torch.Tensor, line: torch.Tensor) -> list[torch.Tensor]:
-    """Interpolation; x is (2, 3, 5, 6), line is (2, 3, 7)."""
+def resampling(
+    x: torch.Tensor, line: torch.Tensor, grid: torch.Tensor, volume: torch.Tensor
+) -> list[torch.Tensor]:
+    """Interpolation; x is (2, 3, 5, 6), line is (2, 3, 7), the last are grids of two and three
+    coordinates."""
     found = [
         F.interpolate(x, scale_factor=2),
         F.interpolate(x, size=(3, 9)),
@@ -151,4 +154,13 @@ def resampling(x: torch.Tensor, line: torch.Tensor) -> list[torch.Tensor]:
         F.interpolate(x, size=(9, 9), mode="bicubic", align_corners=True),
     ]
     found += [F.interpolate(x[None], size=(4, 7, 8), mode="trilinear")]
+    for mode in ("bilinear", "bicubic"):
+        found += [
+            F.interpolate(x, size=(3, 4), mode=mode, antialias=True),
+            F.interpolate(x, size=(7, 2), mode=mode, antialias=True, align_corners=True),
+        ]
+    for padding in ("zeros", "border", "reflection"):
+        for mode in ("bilinear", "nearest", "bicubic"):
+            found += [F.grid_sample(x, grid, mode, padding, align_corners=c) for c in (True, False)]
+        found.append(F.grid_sample(x[None], volume, "bilinear", padding, align_corners=False))
     return found

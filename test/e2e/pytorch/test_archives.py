@@ -13,13 +13,26 @@ import numpy as np
 import pytest
 
 import hlo
+from hlo.frontend.shape_dtype import ShapeDtype
 from hlo.pytorch.archive import read_archive
+from hlo.pytorch.graph import Graph, Input, Node, Output, Ref
+from hlo.pytorch.lowering import lower_graph
 from hlo.pytorch.ops import OPERATORS
 
 DATA = Path(__file__).parent / "data"
 FAMILIES = sorted(path.stem for path in DATA.glob("*.npz"))
 # Relative and absolute. Sums in float32 differ in the order of their terms, powers by some ULP.
 TOLERANCES = {"linalg": 2e-4, "convolutions": 2e-5, "pooling": 1e-5, "spectral": 1e-5}
+
+RANDOM = {
+    f"aten.{name}"
+    for name in (
+        *("rand.default", "randn.default", "rand_like.default", "randn_like.default"),
+        *("randint.default", "randint.low", "bernoulli.default", "bernoulli.p"),
+        *("native_dropout.default", "dropout.default", "uniform.default", "log_normal.default"),
+        *("exponential.default", "geometric.default", "cauchy.default"),
+    )
+}
 
 
 def load(name: str) -> tuple[list[Any], list[Any]]:
@@ -57,18 +70,6 @@ def test_results_are_pytorchs(name: str) -> None:
 def test_every_operator_is_met() -> None:
     """All of the table is in an archive, but for random numbers and for what is refused."""
     met = {node.target for path in DATA.glob("*.pt2") for node in read_archive(path).graph.nodes}
-    random = {
-        "aten.rand.default",
-        "aten.randn.default",
-        "aten.rand_like.default",
-        "aten.randn_like.default",
-        "aten.randint.default",
-        "aten.randint.low",
-        "aten.bernoulli.default",
-        "aten.bernoulli.p",
-        "aten.native_dropout.default",
-        "aten.dropout.default",
-    }
     functions: dict[Callable[..., Any], set[str]] = {}
     for target, function in OPERATORS.items():
         functions.setdefault(function, set()).add(target)
@@ -77,9 +78,30 @@ def test_every_operator_is_met() -> None:
     missing = [
         sorted(targets)
         for function, targets in functions.items()
-        if not targets & (met | random) and function.__name__ not in apart
+        if not targets & (met | RANDOM) and function.__name__ not in apart
     ]
     assert not missing
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "quartiles"),
+    [
+        ("uniform", {"from": -1.0, "to": 3.0}, (0, 1, 2)),
+        ("exponential", {"lambd": 2.0}, (0.1438, 0.3466, 0.6931)),
+        ("geometric", {"p": 0.3}, (1, 2, 4)),
+        ("cauchy", {"median": 2.0, "sigma": 3.0}, (-1, 2, 5)),
+        ("log_normal", {"mean": 1.0, "std": 2.0}, (0.7054, 2.7183, 10.4745)),
+    ],
+)
+def test_random_numbers_are_of_their_distribution(
+    name: str, arguments: dict[str, float], quartiles: tuple[float, ...]
+) -> None:
+    aval = ShapeDtype((40000,), np.dtype(np.float32))
+    node = Node(f"aten.{name}.default", {"self": Ref("x"), **arguments}, ("y",))
+    graph = Graph((Input("x", "argument", "x", aval),), (node,), (Output(Ref("y")),))
+    hlo.seed_rng(3)
+    (found,) = hlo.compile(lower_graph(graph, (aval,), ("x",)))(np.zeros(40000, np.float32))
+    np.testing.assert_allclose(np.quantile(found, (0.25, 0.5, 0.75)), quartiles, 0.04, 0.04)
 
 
 def test_state_is_kept_between_calls() -> None:
@@ -114,6 +136,22 @@ def changed(name: str, change: Callable[[Any], None]) -> bytes:
                 data = json.dumps(program).encode()
             file.writestr(entry, data)
     return held.getvalue()
+
+
+def test_a_change_that_a_view_shows_is_refused() -> None:
+    """The others of `in_place` change what has one name."""
+    nodes = (
+        Node("aten.mul.Tensor", {"self": Ref("x"), "other": 2}, ("y",)),
+        Node("aten.view.default", {"self": Ref("y"), "size": [4]}, ("v",)),
+        Node("aten.add_.Tensor", {"self": Ref("v"), "other": 1}, ("w",)),
+    )
+    aval = ShapeDtype((2, 2), np.dtype(np.float32))
+    inputs = (Input("x", "argument", "x", aval),)
+    argument = Node("aten.add_.Tensor", {"self": Ref("x"), "other": 1}, ("w",))
+    for changing in (nodes, (argument,)):
+        graph = Graph(inputs, changing, (Output(Ref("w")),))
+        with pytest.raises(hlo.UnsupportedError, match="others may see"):
+            lower_graph(graph, (aval,), ("x",))
 
 
 def test_an_unknown_operator_is_named_with_its_line() -> None:

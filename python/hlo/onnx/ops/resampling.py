@@ -12,7 +12,16 @@ from hlo import numpy as hnp
 from hlo.frontend.dtypes import is_float
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
-from hlo.model_ops import Taps, cubic_taps, cubic_weights, linear_taps, weighted, widened
+from hlo.model_ops import (
+    Taps,
+    cubic_taps,
+    grid_sampled,
+    linear_taps,
+    normalised_taps,
+    smooth_taps,
+    weighted,
+    widened,
+)
 from hlo.onnx.ops.elementwise import number
 from hlo.onnx.ops.products import saturated
 from hlo.onnx.ops.registry import Array, Call, integers, op
@@ -65,36 +74,6 @@ def _nearest(places: Array, mode: str) -> Taps:
         rounded = np.floor(places + 0.5)
         found = np.where(half & (mode == "round_prefer_floor"), low, rounded)
     return [(found.astype(np.int64), np.ones_like(places))]
-
-
-def _smoothed(places: Array, scale: float, mode: str, a: float) -> Taps:
-    """Taps of a filter that is as wide as the results lie apart."""
-    scale = min(scale, 1.0)
-    reach = (2 if mode == "cubic" else 1) / scale
-    low = np.floor(places)
-    count = int(np.ceil(reach))
-    taps: list[tuple[Array, Array]] = []
-    for offset in range(-count, count + 1):
-        at = low + offset
-        distance = np.abs(at - places) * scale
-        if mode == "cubic":
-            near = ((a + 2) * distance - (a + 3)) * distance**2 + 1
-            far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
-            weight = np.where(distance <= 1, near, np.where(distance < 2, far, 0.0))
-        else:
-            weight = np.maximum(1 - distance, 0.0)
-        taps.append((at.astype(np.int64), weight))
-    return taps
-
-
-def _normalised(taps: Taps, extent: int, *, exclude: bool) -> Taps:
-    """Weights that add up to one, without those outside where they are excluded."""
-    weights = [
-        np.where((at >= 0) & (at < extent), weight, 0.0) if exclude else weight
-        for at, weight in taps
-    ]
-    total = np.sum(weights, axis=0)
-    return [(at, weight / total) for (at, _), weight in zip(taps, weights, strict=True)]
 
 
 @op("Resize", static=(1, 2, 3))
@@ -172,10 +151,10 @@ def _taps(call: Call, line: _Axis, places: Array, mode: str, nearest: str) -> Ta
     a = call.get("cubic_coeff_a", -0.75)
     exclude = bool(call.get("exclude_outside", 0))
     if call.get("antialias", 0) and line.scale < 1:
-        taps = _smoothed(places, line.scale, mode, a)
-        return _normalised(taps, line.extent, exclude=exclude)
+        taps = smooth_taps(places, line.scale, a if mode == "cubic" else None)
+        return normalised_taps(taps, line.extent, exclude=exclude)
     taps = cubic_taps(places, a) if mode == "cubic" else linear_taps(places)
-    return _normalised(taps, line.extent, exclude=exclude) if exclude else taps
+    return normalised_taps(taps, line.extent, exclude=exclude) if exclude else taps
 
 
 def _outside(call: Call, x: Tracer, axis: int, places: Array, extent: int) -> Tracer:
@@ -208,99 +187,9 @@ def _enlarged(call: Call, x: Tracer, scales: Array | None) -> Tracer:
     return convert(found, x.dtype)
 
 
-# --- grids ------------------------------------------------------------------------------------
-
-
 @op("GridSample")
 def grid_sample(call: Call, x: Tracer, grid: Tracer) -> Tracer:
-    """Images read at the places of a grid: (N, C, ...) at (N, ..., rank), where -1 and 1 are the
-    ends and the last coordinate is that of the first axis behind the channels."""
-    rank = x.ndim - 2
-    corners = bool(call.get("align_corners", 0))
-    mode, padding = call.get("mode", "linear"), call.get("padding_mode", "zeros")
-    wide = grid if grid.dtype.itemsize > 2 else widened(grid)
-    places = [
-        _unnormalised(wide[..., rank - 1 - i], x.shape[2 + i], corners=corners) for i in range(rank)
-    ]
-    if mode == "nearest":
-        picked = [lax.round_even(p) for p in places]
-        return _sampled(x, picked, padding, corners=corners)
-    cubic = mode in ("cubic", "bicubic")
-    offsets = range(-1, 3) if cubic else range(2)
-    if not cubic and padding != "zeros":
-        places = [
-            _folded(p, e, padding, corners=corners)
-            for p, e in zip(places, x.shape[2:], strict=True)
-        ]
-    lows = [lax.floor(p) for p in places]
-    parts = [hnp.subtract(p, low) for p, low in zip(places, lows, strict=True)]
-    weights = [_weights(t, cubic=cubic) for t in parts]
-    total: Tracer | None = None
-    for corner in np.ndindex(*[len(offsets)] * rank):
-        at = [hnp.add(low, number(offsets[c], low)) for low, c in zip(lows, corner, strict=True)]
-        weight = weights[0][corner[0]]
-        for i in range(1, rank):
-            weight = hnp.multiply(weight, weights[i][corner[i]])
-        read = _sampled(_floats(x), at, padding, corners=corners)
-        part = hnp.multiply(read, convert(hnp.expand_dims(weight, 1), read.dtype))
-        total = part if total is None else hnp.add(total, part)
-    assert total is not None
-    return convert(total, x.dtype)
-
-
-def _weights(t: Tracer, *, cubic: bool) -> list[Tracer]:
-    if not cubic:
-        return [hnp.subtract(number(1, t), t), t]
-    return cubic_weights(t, -0.75)
-
-
-def _unnormalised(grid: Tracer, extent: int, *, corners: bool) -> Tracer:
-    moved = hnp.add(grid, number(1, grid))
-    if corners:
-        return hnp.multiply(moved, number((extent - 1) / 2, grid))
-    scaled = hnp.multiply(moved, number(extent / 2, grid))
-    return hnp.subtract(scaled, number(0.5, grid))
-
-
-def _folded(at: Tracer, extent: int, padding: str, *, corners: bool) -> Tracer:
-    """Places outside of the image moved to its border, or reflected into it."""
-    if padding == "border":
-        return hnp.clip(at, number(0, at), number(extent - 1, at))
-    low, high = (0.0, extent - 1.0) if corners else (-0.5, extent - 0.5)
-    span = high - low
-    if span <= 0:
-        return hnp.zeros(at.shape, at.dtype)
-    period = number(2 * span, at)
-    turned = hnp.remainder(hnp.subtract(at, number(low, at)), period)
-    back = hnp.minimum(turned, hnp.subtract(period, turned))
-    inside = hnp.add(back, number(low, at))
-    return hnp.clip(inside, number(0, at), number(extent - 1, at))
-
-
-def _sampled(x: Tracer, at: Sequence[Tracer], padding: str, *, corners: bool) -> Tracer:
-    """(N, C, ...): the elements at whole places, zeros outside or those that are folded in."""
-    extents = x.shape[2:]
-    inside: Tracer | None = None
-    index: list[Tracer] = []
-    for place, extent in zip(at, extents, strict=True):
-        if padding == "zeros":
-            here = hnp.logical_and(
-                lax.ge(place, number(0, place)), lax.le(place, number(extent - 1, place))
-            )
-            inside = here if inside is None else hnp.logical_and(inside, here)
-            place = hnp.clip(place, number(0, place), number(extent - 1, place))  # noqa: PLW2901
-        else:
-            place = lax.round_even(_folded(place, extent, padding, corners=corners))  # noqa: PLW2901
-        index.append(convert(place, np.dtype(np.int64)))
-    batch = lax.broadcasted_iota(np.dtype(np.int64), index[0].shape, 0)
-    starts = hnp.stack([batch, *index], axis=-1)
-    rank = len(extents)
-    numbers = lax.GatherDimensionNumbers(
-        offset_dims=(1,),
-        collapsed_slice_dims=(0, *range(2, rank + 2)),
-        start_index_map=(0, *range(2, rank + 2)),
-    )
-    found = lax.gather(x, starts, numbers, (1, x.shape[1], *[1] * rank))
-    if inside is None:
-        return found
-    return hnp.where(hnp.expand_dims(inside, 1), found, number(0, found))
+    """Images read at the places of a grid."""
+    mode = call.get("mode", "linear").removeprefix("bi")
+    padding = call.get("padding_mode", "zeros")
+    return grid_sampled(x, grid, mode, padding, corners=bool(call.get("align_corners", 0)))

@@ -1,6 +1,7 @@
 """The operators: for each overload of ATen a function on traced arrays, by the schema's names."""
 
 from hlo.pytorch.ops import (
+    control_flow,
     creation,
     gradients,
     indexing,
@@ -20,6 +21,7 @@ from hlo.pytorch.ops.registry import OPERATORS
 
 __all__ = [
     "OPERATORS",
+    "control_flow",
     "creation",
     "gradients",
     "indexing",

@@ -6,13 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from hlo import lax
 from hlo import numpy as hnp
 from hlo.diagnostics import UnsupportedError
-from hlo.frontend.dtypes import BOOL
+from hlo.frontend.dtypes import BOOL, highest, is_complex, is_float, lowest
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
-from hlo.model_ops import INT64, tensor
+from hlo.model_ops import INT64, tensor, widened
 from hlo.pytorch.ops.registry import aten
 from hlo.pytorch.ops.views import normalized
 
@@ -78,6 +80,45 @@ def embedding(
     return hnp.take(weight, indices, axis=0)
 
 
+@aten("_embedding_bag", "_embedding_bag_forward_only", "embedding_bag", "embedding_bag.padding_idx")
+def embedding_bag(
+    weight: Tracer,
+    indices: Tracer,
+    offsets: Tracer,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tracer | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = -1,
+) -> tuple[Tracer | None, ...]:
+    """Rows of a table summed (mode 0), averaged (1) or compared (2) in bags.
+
+    Returns:
+        (bags, columns), and nothing for the three tables that gradients read.
+    """
+    bags = offsets.shape[0] - include_last_offset
+    place = lax.iota(offsets.dtype, indices.shape[0])
+    bag = hnp.subtract(hnp.searchsorted(offsets, place, side="right"), 1)
+    # What is not counted goes past the end, where updates are dropped.
+    into = hnp.where(hnp.equal(indices, -1 if padding_idx is None else padding_idx), bags, bag)
+    rows = widened(hnp.take(weight, indices, axis=0))
+    if per_sample_weights is not None:
+        rows = hnp.multiply(rows, hnp.expand_dims(per_sample_weights, 1))
+    sizes = hnp.zeros((bags,), offsets.dtype).at[into].add(1)
+    shape = (bags, weight.shape[1])
+    filled = hnp.greater(hnp.expand_dims(sizes, 1), 0)
+    if mode == 2:
+        least = hnp.broadcast_to(tensor(lowest(rows.dtype), rows.dtype), shape)
+        found = hnp.where(filled, least.at[into].max(rows), 0)
+    else:
+        found = hnp.zeros(shape, rows.dtype).at[into].add(rows)
+    if mode == 1:
+        counts = convert(hnp.maximum(sizes, 1), rows.dtype)
+        found = hnp.divide(found, hnp.expand_dims(counts, 1))
+    return convert(found, weight.dtype), None, None, None
+
+
 @aten("gather", "take_along_dim")
 def gather(
     self: Tracer, dim: int | None = None, index: Any = None, indices: Any = None, **_: Any
@@ -108,16 +149,6 @@ def _coordinates(self: Tracer, place: int, index: Tracer) -> tuple[Tracer, ...]:
     return tuple(found)
 
 
-_MODES: dict[str, str] = {
-    "sum": "add",
-    "add": "add",
-    "prod": "multiply",
-    "multiply": "multiply",
-    "amax": "max",
-    "amin": "min",
-}
-
-
 def _scattered(self: Tracer, dim: int, index: Tracer, src: Any, method: str) -> Tracer:
     if not index.size:
         return self
@@ -132,9 +163,55 @@ def _scattered(self: Tracer, dim: int, index: Tracer, src: Any, method: str) -> 
         source: Any = convert(lax.slice(src, (0,) * src.ndim, index.shape), self.dtype)
     else:
         source = tensor(src, self.dtype)
-    update = self.at[_coordinates(self, place, index)]
-    apply: Callable[[Any], Tracer] = getattr(update, method)
+    return _combined(self, _coordinates(self, place, index), source, method)
+
+
+_COMBINED: dict[str, str] = {"sum": "add", "prod": "multiply", "amax": "max", "amin": "min"}
+_NEUTRAL: dict[str, Callable[[np.dtype[Any]], Any]] = {
+    "sum": lambda dtype: 0,
+    "mean": lambda dtype: 0,
+    "prod": lambda dtype: 1,
+    "amax": lowest,
+    "amin": highest,
+}
+
+
+def _combined(self: Tracer, place: tuple[Any, ...], source: Any, method: str) -> Tracer:
+    apply: Callable[[Any], Tracer] = getattr(self.at[place], _COMBINED.get(method, method))
     return apply(source)
+
+
+def _reduced(
+    self: Tracer,
+    reduce: str,
+    include_self: bool,
+    combine: Callable[[Tracer, Any, str], Tracer],
+    source: Any,
+) -> Tracer:
+    """Elements combined with those of a source.
+
+    Args:
+        self: the tensor.
+        reduce: ``sum``, ``prod``, ``mean``, ``amax`` or ``amin``.
+        include_self: whether what is in the tensor counts where something is combined with it.
+        combine: puts a source into a tensor by one of these, or by ``set``.
+        source: a tensor or a number.
+    """
+    reduce = {"add": "sum", "multiply": "prod"}.get(reduce, reduce)
+    if reduce not in _NEUTRAL:
+        raise UnsupportedError(f"expected one of {', '.join(_NEUTRAL)}, found reduce={reduce!r}")
+    ones = convert(hnp.ones_like(source), self.dtype) if isinstance(source, Tracer) else 1
+    start = self
+    if not include_self:
+        touched = combine(hnp.zeros(self.shape, BOOL), hnp.ones_like(source, dtype=BOOL), "set")
+        start = hnp.where(touched, tensor(_NEUTRAL[reduce](self.dtype), self.dtype), self)
+    if reduce != "mean":
+        return combine(start, source, reduce)
+    total = combine(widened(start), source, "sum")
+    counts = hnp.broadcast_to(tensor(int(include_self), total.dtype), self.shape)
+    counts = hnp.maximum(combine(counts, ones, "sum"), 1)
+    divide = hnp.divide if is_float(self.dtype) or is_complex(self.dtype) else hnp.floor_divide
+    return convert(divide(total, counts), self.dtype)
 
 
 @aten("scatter.src", "scatter.value")
@@ -160,13 +237,27 @@ def scatter_reduce(
     value: Any = None,
 ) -> Tracer:
     """Elements combined at an index along a dimension."""
-    if reduce not in _MODES or not include_self:
-        raise UnsupportedError(
-            "scatter_reduce is supported for sum, prod, amax and amin with include_self=True, "
-            f"found {reduce!r} with include_self={include_self}",
-            op="aten.scatter_reduce",
-        )
-    return _scattered(self, dim, index, src if src is not None else value, _MODES[reduce])
+
+    def combine(into: Tracer, source: Any, method: str) -> Tracer:
+        return _scattered(into, dim, index, source, method)
+
+    return _reduced(self, reduce, include_self, combine, src if src is not None else value)
+
+
+@aten("index_reduce")
+def index_reduce(
+    self: Tracer, dim: int, index: Tracer, source: Tracer, reduce: str, include_self: bool = True
+) -> Tracer:
+    """Slices combined at places of a dimension."""
+    if self.ndim == 0:
+        lifted = index_reduce(*_lifted(self, dim, index, source), reduce, include_self)
+        return lax.reshape(lifted, ())
+    place = (slice(None),) * normalized(dim, self.ndim) + (index,)
+
+    def combine(into: Tracer, values: Any, method: str) -> Tracer:
+        return _combined(into, place, convert(values, into.dtype), method)
+
+    return _reduced(self, reduce, include_self, combine, source)
 
 
 def _lifted(
@@ -205,7 +296,39 @@ def index_fill(self: Tracer, dim: int, index: Tracer, value: Any) -> Tracer:
     return self.at[(slice(None),) * place + (index,)].set(tensor(value, self.dtype))
 
 
-@aten("masked_scatter", "masked_select", "nonzero", "nonzero_static", "unique2", "_unique2")
+@aten("put")
+def put(self: Tracer, index: Tracer, source: Tracer, accumulate: bool = False) -> Tracer:
+    """Elements of the row-major order replaced, or added to."""
+    place = lax.reshape(self, (self.size,)).at[lax.reshape(index, (index.size,))]
+    values = lax.reshape(source, (source.size,))
+    found = place.add(values) if accumulate else place.set(values)
+    return lax.reshape(found, self.shape)
+
+
+@aten("masked_scatter")
+def masked_scatter(self: Tracer, mask: Tracer, source: Tracer) -> Tracer:
+    """The elements of a source, in row-major order, where a mask holds."""
+    held, into = hnp.broadcast_arrays(mask, self)
+    number = hnp.cumsum(convert(lax.reshape(held, (held.size,)), INT64))
+    at = lax.reshape(hnp.subtract(number, 1), held.shape)
+    return hnp.where(held, hnp.take(lax.reshape(source, (source.size,)), at, axis=0), into)
+
+
+@aten("nonzero_static")
+def nonzero_static(self: Tracer, size: int, fill_value: int = -1) -> Tracer:
+    """The coordinates of the first elements that are not zero, (size, rank); at the end a fill."""
+    if self.ndim == 0:
+        return hnp.zeros((size, 0), INT64)
+    flat = hnp.not_equal(lax.reshape(self, (self.size,)), tensor(0, self.dtype))
+    number = hnp.cumsum(convert(flat, INT64))
+    # Element k of the result is where the count first reaches k + 1.
+    places = hnp.searchsorted(number, lax.add(lax.iota(INT64, size), tensor(1, INT64)))
+    found = hnp.stack(hnp.unravel_index(convert(places, INT64), self.shape), axis=1)
+    inside = hnp.less(places, self.size)
+    return convert(hnp.where(lax.expand_dims(inside, (1,)), found, fill_value), INT64)
+
+
+@aten("masked_select", "nonzero", "unique2", "_unique2", "unique_dim", "unique_consecutive")
 def data_dependent(self: Tracer, *_: Any, **__: Any) -> Tracer:
     """Operators whose result has a shape that depends on values."""
     raise UnsupportedError(

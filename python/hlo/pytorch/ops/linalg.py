@@ -10,7 +10,7 @@ import numpy as np
 from hlo import lax
 from hlo import numpy as hnp
 from hlo.diagnostics import UnsupportedError
-from hlo.frontend.dtypes import INT32
+from hlo.frontend.dtypes import INT32, finfo
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
 from hlo.lax import factorizations
@@ -270,9 +270,13 @@ def eigh(
 @aten("_cdist_forward", "cdist")
 def cdist(x1: Tracer, x2: Tracer, p: float = 2, compute_mode: int | None = None) -> Tracer:
     """Distances of order p between all rows of two matrices."""
-    apart = hnp.abs(hnp.subtract(lax.expand_dims(x1, (x1.ndim - 1,)), _rows(x2)))
+    return _norms(hnp.abs(hnp.subtract(lax.expand_dims(x1, (x1.ndim - 1,)), _rows(x2))), p)
+
+
+def _norms(apart: Tracer, p: float) -> Tracer:
+    """Norms of order p of what is not negative, along the last dimension."""
     if p == 0:
-        return hnp.sum(convert(hnp.not_equal(apart, 0), x1.dtype), axis=-1)
+        return hnp.sum(convert(hnp.not_equal(apart, 0), apart.dtype), axis=-1)
     if p == 1:
         return hnp.sum(apart, axis=-1)
     if np.isinf(p):
@@ -284,3 +288,70 @@ def cdist(x1: Tracer, x2: Tracer, p: float = 2, compute_mode: int | None = None)
 
 def _rows(x: Tracer) -> Tracer:
     return lax.expand_dims(x, (x.ndim - 2,))
+
+
+@aten("_pdist_forward", "pdist")
+def pdist(self: Tracer, p: float = 2) -> Tracer:
+    """Distances of order p between each two rows of a matrix, in the order of the rows."""
+    first, second = np.triu_indices(self.shape[0], 1)
+    apart = hnp.subtract(hnp.take(self, first, axis=0), hnp.take(self, second, axis=0))
+    return _norms(hnp.abs(apart), p)
+
+
+@aten("linalg_pinv", "linalg_pinv.atol_rtol_tensor", "linalg_pinv.atol_rtol_float")
+def pinv(self: Tracer, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tracer:
+    """Pseudo-inverse; singular values up to max(atol, rtol times the greatest) count as zero."""
+    left, values, right = factorizations.svd(self, full_matrices=False)
+    if rtol is None:
+        small = float(finfo(values.dtype).eps) * max(self.shape[-2:])
+        rtol = small if atol is None else _where_zero(atol, small)
+    greatest = hnp.amax(values, axis=-1, keepdims=True) if values.shape[-1] else values
+    bound = hnp.multiply(greatest, _column(rtol, values))
+    if atol is not None:
+        bound = hnp.maximum(bound, _column(atol, values))
+    kept = hnp.greater(values, bound)
+    inverse = hnp.where(kept, hnp.reciprocal(hnp.where(kept, values, 1)), 0)
+    scaled = hnp.multiply(_adjoint(right), hnp.expand_dims(inverse, -2))
+    return hnp.matmul(scaled, _adjoint(left))
+
+
+def _where_zero(atol: Any, small: float) -> Any:
+    """What rtol is if only atol is given: 0, or its usual value where atol is 0."""
+    if not isinstance(atol, Tracer):
+        return 0.0 if atol > 0 else small
+    return hnp.where(hnp.greater(atol, 0), 0.0, small)
+
+
+def _column(bound: Any, values: Tracer) -> Tracer:
+    """A number, or one for each matrix, beside its singular values."""
+    found = tensor(bound, values.dtype)
+    return hnp.expand_dims(found, -1) if found.ndim else found
+
+
+@aten("geqrf")
+def geqrf(self: Tracer) -> tuple[Tracer, Tracer]:
+    """R above and the reflectors of Q below the diagonal, and their scales."""
+    return factorizations.packed_qr(self)
+
+
+@aten("linalg_householder_product", "orgqr")
+def householder_product(input: Tracer, tau: Tracer) -> Tracer:
+    """The first columns of the product of reflectors."""
+    return factorizations.householder_product(input, tau)
+
+
+@aten("ormqr")
+def ormqr(
+    self: Tracer,
+    input2: Tracer,
+    input3: Tracer,
+    left: bool = True,
+    transpose: bool = False,
+) -> Tracer:
+    """Q x or x Q, or with Q^H, for the Q of reflectors (a square matrix)."""
+    rows = self.shape[-2]
+    missing = [(0, 0)] * (self.ndim - 1) + [(0, max(rows - self.shape[-1], 0))]
+    square = hnp.pad(self, missing)[..., :rows]
+    q = factorizations.householder_product(square, input2)
+    factor = _adjoint(q) if transpose else q
+    return hnp.matmul(factor, input3) if left else hnp.matmul(input3, factor)

@@ -72,6 +72,35 @@ def linear(input: Tracer, weight: Tracer, bias: Tracer | None = None) -> Tracer:
     return product if bias is None else hnp.add(product, bias)
 
 
+@aten("bilinear")
+def bilinear(input1: Tracer, input2: Tracer, weight: Tracer, bias: Tracer | None = None) -> Tracer:
+    """x W y, and a bias, for the last dimensions of two inputs and each matrix of the weight."""
+    found = hnp.einsum("...i,oij,...j->...o", input1, weight, input2)
+    return found if bias is None else hnp.add(found, bias)
+
+
+@aten("_trilinear")
+def trilinear(
+    i1: Tracer,
+    i2: Tracer,
+    i3: Tracer,
+    expand1: Sequence[int],
+    expand2: Sequence[int],
+    expand3: Sequence[int],
+    sumdim: Sequence[int],
+    unroll_dim: int = 1,
+) -> Tracer:
+    """The product of three tensors, with dimensions of extent 1 entered, summed over some."""
+    rank = i1.ndim + len(expand1)
+    letters = "abcdefghijklmnopqrstuvwxyz"[:rank]
+    terms = [
+        "".join(c for d, c in enumerate(letters) if d not in expand)
+        for expand in (expand1, expand2, expand3)
+    ]
+    result = "".join(c for d, c in enumerate(letters) if d not in sumdim)
+    return hnp.einsum(f"{','.join(terms)}->{result}", i1, i2, i3)
+
+
 @aten("einsum")
 def einsum(equation: str, tensors: Sequence[Tracer], path: Any = None) -> Tracer:
     """A product over named dimensions."""

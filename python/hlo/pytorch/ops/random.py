@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import log1p, pi
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,12 @@ import numpy as np
 from hlo import lax
 from hlo import numpy as hnp
 from hlo.frontend import attributes
-from hlo.frontend.dtypes import BOOL, FLOAT32
+from hlo.frontend.dtypes import BOOL, FLOAT32, is_float
 from hlo.frontend.operands import convert
 from hlo.frontend.shape_dtype import ShapeDtype
 from hlo.frontend.trace import constant, emit
 from hlo.frontend.tracer import Tracer
-from hlo.model_ops import INT64, tensor
+from hlo.model_ops import INT64, tensor, widened
 from hlo.pytorch.ops.registry import aten
 
 Dtype = np.dtype[Any] | None
@@ -71,6 +72,50 @@ def _kept(x: Tracer, p: Any) -> Tracer:
 def bernoulli(self: Tracer, p: float | None = None, **_: Any) -> Tracer:
     """1 with a probability: the elements of `self`, or `p`."""
     return convert(_kept(self, self if p is None else p), self.dtype)
+
+
+@aten("uniform")
+def uniform(self: Tracer, from_: float = 0.0, to: float = 1.0, **named: Any) -> Tracer:
+    """Uniform between two numbers, in the shape of a tensor."""
+    return _drawn("UNIFORM", named.get("from", from_), to, self.shape, self.dtype)
+
+
+def _inverse(self: Tracer, function: Callable[[Tracer], Tracer]) -> Tracer:
+    """Numbers of the distribution with this inverse of its cumulative function."""
+    wide = FLOAT32 if self.dtype.itemsize < 4 or not is_float(self.dtype) else self.dtype
+    return convert(function(_drawn("UNIFORM", 0, 1, self.shape, wide)), self.dtype)
+
+
+@aten("exponential")
+def exponential(self: Tracer, lambd: float = 1.0, **_: Any) -> Tracer:
+    """Of an exponential distribution, in the shape of a tensor."""
+    return _inverse(self, lambda u: hnp.divide(lax.log1p(lax.neg(u)), -lambd))
+
+
+@aten("geometric")
+def geometric(self: Tracer, p: float, **_: Any) -> Tracer:
+    """How many trials until the first of probability p, in the shape of a tensor."""
+    return _inverse(
+        self, lambda u: hnp.maximum(lax.ceil(hnp.divide(lax.log1p(lax.neg(u)), log1p(-p))), 1)
+    )
+
+
+@aten("cauchy")
+def cauchy(self: Tracer, median: float = 0.0, sigma: float = 1.0, **_: Any) -> Tracer:
+    """Of a Cauchy distribution, in the shape of a tensor."""
+    return _inverse(
+        self,
+        lambda u: hnp.add(
+            hnp.multiply(lax.tan(hnp.multiply(hnp.subtract(u, 0.5), pi)), sigma), median
+        ),
+    )
+
+
+@aten("log_normal")
+def log_normal(self: Tracer, mean: float = 1.0, std: float = 2.0, **_: Any) -> Tracer:
+    """Numbers with normal logarithms, in the shape of a tensor."""
+    wide = widened(self).dtype
+    return convert(lax.exp(_drawn("NORMAL", mean, std, self.shape, wide)), self.dtype)
 
 
 @aten("native_dropout")

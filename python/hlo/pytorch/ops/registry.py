@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 OPERATORS: Final[dict[str, Callable[..., Any]]] = {}
@@ -14,9 +14,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 def aten(*overloads: str) -> Callable[[F], F]:
     """Enters a function as the meaning of these overloads (``add.Tensor``; alone, ``.default``)."""
 
+    full = (f"aten.{o}" if "." in o else f"aten.{o}.default" for o in overloads)
+    return _entering(list(full))
+
+
+def higher_order(name: str) -> Callable[[F], F]:
+    """Enters a function as the meaning of an operator on graphs; its arguments count by place."""
+    return _entering([f"higher_order.{name}"])
+
+
+def _entering(names: Sequence[str]) -> Callable[[F], F]:
     def enter(function: F) -> F:
-        for overload in overloads:
-            name = f"aten.{overload}" if "." in overload else f"aten.{overload}.default"
+        for name in names:
             if name in OPERATORS:
                 raise ValueError(f"{name} is entered twice")
             OPERATORS[name] = function

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,21 @@ import numpy as np
 from hlo import numpy as hnp
 from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
-from hlo.model_ops import cubic_taps, linear_taps, weighted, widened
+from hlo.model_ops import (
+    CUBIC,
+    cubic_taps,
+    grid_sampled,
+    linear_taps,
+    normalised_taps,
+    smooth_taps,
+    weighted,
+    widened,
+)
 from hlo.pytorch.ops.registry import aten
 
 Floats = Sequence[float] | None
 Array = np.ndarray[Any, Any]
-CUBIC = -0.75  # Keys' coefficient, as PyTorch has it
+PILLOW = -0.5  # Keys' coefficient of the filters that smooth
 
 
 def _sizes(self: Tracer, output_size: Sequence[int] | None, scales: Floats) -> list[int]:
@@ -68,15 +78,11 @@ def _entry(resample: Callable[[Tracer, Sequence[int], Any, bool], Tracer]) -> Ca
     return call
 
 
-def _positions(
-    extent: int, size: int, align_corners: bool, scale: float | None, *, cubic: bool = False
-) -> Array:
-    """Where in the input each result lies, in elements."""
+def _step(extent: int, size: int, align_corners: bool, scale: float | None) -> float:
+    """How far apart in the input results lie, in elements."""
     if align_corners:
-        return np.arange(size) * ((extent - 1) / (size - 1) if size > 1 else 0.0)
-    step = 1 / scale if scale else extent / size
-    places = (np.arange(size) + 0.5) * step - 0.5
-    return places if cubic else np.maximum(places, 0.0)
+        return (extent - 1) / (size - 1) if size > 1 else 0.0
+    return 1 / scale if scale else extent / size
 
 
 def _interpolated(
@@ -86,12 +92,23 @@ def _interpolated(
     scales: Sequence[float | None],
     *,
     cubic: bool = False,
+    smooth: bool = False,
 ) -> Tracer:
     found = widened(x)
     for i, size in enumerate(sizes):
         extent = x.shape[2 + i]
-        places = _positions(extent, size, align_corners, scales[i], cubic=cubic)
-        taps = cubic_taps(places, CUBIC) if cubic else linear_taps(places)
+        step = _step(extent, size, align_corners, scales[i])
+        places = (np.arange(size) + 0.5) * step - 0.5
+        if smooth:
+            # Pillow's cubic is of another coefficient.
+            taps = smooth_taps(places, 1 / step if step else inf, PILLOW if cubic else None)
+            taps = normalised_taps(taps, extent, exclude=True)
+        else:
+            if align_corners:
+                places = np.arange(size) * step
+            elif not cubic:
+                places = np.maximum(places, 0.0)
+            taps = cubic_taps(places, CUBIC) if cubic else linear_taps(places)
         found = weighted(found, 2 + i, taps)
     return convert(found, x.dtype)
 
@@ -110,3 +127,29 @@ _cubic = _entry(
 aten("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")(_linear)
 aten("upsample_linear1d.vec", "upsample_bilinear2d.vec", "upsample_trilinear3d.vec")(_linear)
 aten("upsample_bicubic2d", "upsample_bicubic2d.vec")(_cubic)
+
+
+def _smoothed(*, cubic: bool) -> Callable[..., Tracer]:
+    return _entry(
+        lambda x, sizes, scales, corners: _interpolated(
+            x, sizes, corners, scales, cubic=cubic, smooth=True
+        )
+    )
+
+
+aten("_upsample_bilinear2d_aa", "_upsample_bilinear2d_aa.vec")(_smoothed(cubic=False))
+aten("_upsample_bicubic2d_aa", "_upsample_bicubic2d_aa.vec")(_smoothed(cubic=True))
+
+
+@aten("grid_sampler_2d", "grid_sampler_3d", "grid_sampler")
+def grid_sampler(
+    input: Tracer,
+    grid: Tracer,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+) -> Tracer:
+    """Images read at the places of a grid."""
+    mode = ("linear", "nearest", "cubic")[interpolation_mode]
+    padding = ("zeros", "border", "reflection")[padding_mode]
+    return grid_sampled(input, grid, mode, padding, corners=align_corners)

@@ -82,7 +82,51 @@ def median_of_all(self: Tracer) -> Tracer:
 @aten("median.dim")
 def median(self: Tracer, dim: int, keepdim: bool = False) -> tuple[Tracer, Tracer]:
     """The lower median along a dimension, and its place."""
+    if self.ndim == 0:
+        return self, tensor(0, INT64)
     return kthvalue(self, (self.shape[normalized(dim, self.ndim)] + 1) // 2, dim, keepdim)
+
+
+@aten("nanmedian")
+def nanmedian_of_all(self: Tracer) -> Tracer:
+    """The lower median of the elements that are not NaN."""
+    return nanmedian(lax.reshape(self, (self.size,)), 0)[0]
+
+
+@aten("nanmedian.dim")
+def nanmedian(self: Tracer, dim: int, keepdim: bool = False) -> tuple[Tracer, Tracer]:
+    """The lower median of what is not NaN along a dimension, and its place."""
+    if not is_float(self.dtype) or self.ndim == 0:
+        return median(self, dim, keepdim)
+    place = normalized(dim, self.ndim)
+    values, places = sort(self, dim)  # NaN are last
+    counts = hnp.sum(convert(hnp.logical_not(hnp.isnan(self)), INT64), axis=place, keepdims=True)
+    middle = hnp.maximum(hnp.floor_divide(hnp.subtract(counts, 1), 2), 0)
+    return _picked(values, places, middle, place, keepdim)
+
+
+def _picked(
+    values: Tracer, places: Tracer, at: Tracer, dim: int, keepdim: bool
+) -> tuple[Tracer, Tracer]:
+    """One of the values along a dimension and its place, from where `at` says."""
+    found = (hnp.take_along_axis(x, at, axis=dim) for x in (values, places))
+    value, index = (x if keepdim else lax.squeeze(x, (dim,)) for x in found)
+    return value, index
+
+
+@aten("mode")
+def mode(self: Tracer, dim: int = -1, keepdim: bool = False) -> tuple[Tracer, Tracer]:
+    """The smallest of the most frequent elements along a dimension, and its last place."""
+    if self.ndim == 0:
+        return self, tensor(0, INT64)
+    place = normalized(dim, self.ndim)
+    values, places = sort(self, dim)
+    index = lax.broadcasted_iota(INT64, self.shape, place)
+    ahead = hnp.roll(values, 1, axis=place)
+    first = hnp.logical_or(hnp.not_equal(values, ahead), hnp.equal(index, 0))
+    begins = lax.cummax(hnp.where(first, index, 0), axis=place)
+    length = hnp.subtract(index, begins)
+    return _picked(values, places, hnp.argmax(length, axis=place, keepdims=True), place, keepdim)
 
 
 @aten("histc")
