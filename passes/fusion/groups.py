@@ -18,6 +18,7 @@ from hlo.passes.fusion.attention import Attention
 from hlo.passes.fusion.attentions import find_attentions
 from hlo.passes.fusion.decision import FusionDecision
 from hlo.passes.fusion.group import Group
+from hlo.passes.fusion.joined_pieces import judge_joined
 from hlo.passes.fusion.look_ups import judge_looked_up
 from hlo.passes.fusion.op_traits import (
     CONTRACTIONS,
@@ -387,6 +388,8 @@ class BlockFusion:
                 "its elements lie apart and are read repeatedly: they are put side by side once"
             )
         stored = None if self.gpu else judge_looked_up(node, readers, self.prologues)
+        if stored is None and not self.gpu:
+            stored = judge_joined(node, readers, lambda r: self._readers_in(r, group))
         if stored is not None:
             return stored
         if (problem := self._update_conflict(node, group)) is not None:

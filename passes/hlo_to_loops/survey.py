@@ -57,6 +57,11 @@ def survey(region: Region, extents: Sequence[int], lanes: int) -> Survey:
     return Survey(tuple(names), tuple(em.strided), frozenset(em.boundaries))
 
 
+def may_be_cut(extent: int, lanes: int, pieces: int = 1) -> bool:
+    """Whether loops over so many segments of an innermost extent are worth their code."""
+    return extent >= _FEWEST_VECTORS * lanes and pieces <= _MOST_SEGMENTS
+
+
 def segments(region: Region, extents: Sequence[int], lanes: int) -> tuple[int, ...]:
     """Where to begin and end loops over the innermost extent such that conditions on their variable
     are known at compile time: 0, ..., the extent.
@@ -64,7 +69,7 @@ def segments(region: Region, extents: Sequence[int], lanes: int) -> tuple[int, .
     extent = extents[-1]
     whole = 0, extent
     if (
-        extent < _FEWEST_VECTORS * lanes
+        not may_be_cut(extent, lanes)
         or len(region.nodes) > _MOST_NODES
         or not any(node.name in _CONDITIONAL for node in region.nodes)
     ):
@@ -74,4 +79,4 @@ def segments(region: Region, extents: Sequence[int], lanes: int) -> tuple[int, .
     except NotVectorizableError:
         return whole
     inside = sorted(place for place in found if 0 < place < extent)
-    return (0, *inside, extent) if len(inside) < _MOST_SEGMENTS else whole
+    return (0, *inside, extent) if may_be_cut(extent, lanes, len(inside) + 1) else whole

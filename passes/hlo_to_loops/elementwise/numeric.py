@@ -449,11 +449,25 @@ def rarely(
     rare: Callable[[], Sequence[Real]],
 ) -> list[Real]:
     """`common`, unless any lane needs the expensive path `rare` builds, under a branch."""
+    scalars = [value.scalar for value in common]
+    return branch(condition, scalars, rare, lambda: common)
+
+
+def branch(
+    condition: Mask,
+    scalars: Sequence[str],
+    some: Callable[[], Sequence[Real]],
+    none: Callable[[], Sequence[Real]],
+) -> list[Real]:
+    """What `some` builds if any lane holds, else what `none` builds.
+
+    Args:
+        scalars: MLIR types of an element of each result.
+    """
     b = condition.b
-    types = [b.type_of(value.scalar) for value in common]
-    with b.choice(condition.any(), types) as choice:
+    with b.choice(condition.any(), [b.type_of(scalar) for scalar in scalars]) as choice:
         with choice.then():
-            choice.yielded = [value.name for value in rare()]
+            choice.yielded = [value.name for value in some()]
         with choice.otherwise():
-            choice.yielded = [value.name for value in common]
-    return [value.of(name) for value, name in zip(common, choice.results, strict=True)]
+            choice.yielded = [value.name for value in none()]
+    return [Real(b, name, kind) for name, kind in zip(choice.results, scalars, strict=True)]

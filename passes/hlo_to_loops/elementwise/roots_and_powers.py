@@ -5,9 +5,11 @@ from __future__ import annotations
 from hlo.passes.hlo_to_loops.elementwise import coefficients
 from hlo.passes.hlo_to_loops.elementwise.logarithm import split
 from hlo.passes.hlo_to_loops.elementwise.numeric import (
+    Bits,
     Mask,
     Pair,
     Real,
+    branch,
     fast_two_sum,
     polynomial,
     two_product,
@@ -16,6 +18,7 @@ from hlo.passes.hlo_to_loops.elementwise.whole_numbers import nearest_integer, s
 
 # A third of the pattern of x plus this is near the pattern of its cube root.
 _CBRT_BIAS = {"f32": 709958130, "f64": 0x2A9F7893782DA1CE}
+_COUNT_BITS = 4  # of whole exponents for which a power is a few products
 
 
 def cbrt(x: Real) -> Real:
@@ -45,8 +48,34 @@ def _is_integer(x: Real) -> Mask:
 
 def power(x: Real, y: Real) -> Real:
     """x**y with the special cases of IEEE 754 pow: 1 for y = 0 or x = 1, NaN for negative x and
-    fractional y.
+    fractional y. Of `f32`, those of small whole exponents are products.
     """
+    if x.is_double or not x.b.is_for_host:
+        return _power_of_any(x, y)
+    count = nearest_integer(y)
+    small = count.real.eq(y) & (y >= 0.0) & (y < 2.0**_COUNT_BITS)
+
+    def product() -> list[Real]:
+        return [_power_of_count(x, count.low_bits)]
+
+    def mixed() -> list[Real]:
+        any_ = _power_of_any(x, y)
+        return branch(small, ["f32"], lambda: [small.real(product()[0], any_)], lambda: [any_])
+
+    return branch(~small, ["f32"], mixed, product)[0]
+
+
+def _power_of_count(x: Real, count: Bits) -> Real:
+    """x**count by repeated squaring in `f64`, for counts of _COUNT_BITS bits; 1 for 0."""
+    square, result = x.cast("f64"), Real(x.b, x.b.constant(1.0, "f64"), "f64")
+    for bit in range(_COUNT_BITS):
+        result = (count & (1 << bit)).ne(0).real(result * square, result)
+        if bit + 1 < _COUNT_BITS:
+            square = square * square
+    return result.cast("f32")
+
+
+def _power_of_any(x: Real, y: Real) -> Real:
     magnitude = abs(x)
     result = _power_single(magnitude, y) if not x.is_double else _power_double(magnitude, y)
     integral = _is_integer(y)

@@ -132,6 +132,29 @@ def test_every_width_gives_the_same_bits(name: str) -> None:
             assert same(other, scalar).all(), signatures[start]
 
 
+def test_powers_of_whole_exponents() -> None:
+    """Vectors of small ones are products, others not: an element is the same in either."""
+    x = np.concatenate([floats("f32", 300, seed=5), np.float32([0, -0.0, 1, -1, np.inf, -np.inf])])
+    counts = np.arange(17, dtype=np.float32)
+    base, exponent = (a.ravel() for a in np.meshgrid(x, np.append(counts, np.float32(-0.0))))
+    mixed = exponent.copy()
+    mixed[::7] = -1.5
+    signatures = [Signature("power", ("f32", "f32"), "f32", lanes) for lanes in LANES]
+    compiled = Compiled(signatures)
+    with np.errstate(all="ignore"):
+        expected = np.power(base.astype(np.longdouble), exponent.astype(np.longdouble))
+        rounded = expected.astype(np.float32)
+    for index in range(len(LANES)):
+        found = compiled.call(index, base, exponent)
+        finite = np.isfinite(rounded)
+        assert np.array_equal(found[~finite], rounded[~finite], equal_nan=True)
+        assert np.array_equal(np.signbit(found)[finite], np.signbit(rounded)[finite])
+        assert ulps(found[finite], expected[finite]).max() <= 0.501
+        beside = compiled.call(index, base, mixed)
+        whole = mixed == exponent
+        assert same(beside[whole], found[whole]).all()
+
+
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 2.0, -2.0, 0.5, -0.5])
 
 
