@@ -7,7 +7,8 @@ the sums, and stays in the second-level cache; register tiles run over the rows.
 operand are read in place, copied tile by tile where they are of another type or share sets of the
 first-level cache, and packed as a block where they are transposed. An operand that is computed from
 others element by element, such as dequantised weights, is computed as it is packed. While tiles are
-multiplied, what is packed next and what is read beside the last sums are fetched into the caches.
+multiplied, what is packed next, the next tile's rows and what is read beside the last sums are
+fetched into the caches.
 What follows the product, element by element, is applied to a tile of sums before it is stored.
 """
 
@@ -26,6 +27,9 @@ from hlo.passes.hlo_to_loops.loop_kernel import Kernel, function_text
 from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand, matrix_operands
 from hlo.passes.hlo_to_loops.panel_packing import PanelPacking, Part
 from hlo.passes.hlo_to_loops.product_blocking import packs
+
+# Bytes of a left operand whose rows are fetched: one that few blocks of columns read, or many.
+FETCHED_LEFT, LARGE_LEFT, FEW_BLOCKS = 512 << 10, 4 << 20, 4
 
 
 def emit_packed_product(region: Region) -> Kernel | None:
@@ -285,10 +289,20 @@ class _Product(PanelPacking):
                 self._fetch(source, start + place, 2)
 
     def _fetch_left(self, tile: Affine, panel: Affine, first: Affine, part: Part) -> None:
-        """Fetches lines of a transposed left operand that is packed next: each tile its share."""
-        em, s, source = self.em, self.blocking, self.fetched[0]
-        if not self.left_is_transposed or source is None or self.left.free.stride != 1:
+        """Fetches lines of the left operand that are read or packed next."""
+        source = self.fetched[0]
+        if source is None:
             return
+        if not self.left_is_transposed:
+            self._fetch_rows(source, tile, panel, first, part)
+        elif self.left.free.stride == 1:
+            self._fetch_steps(source, tile, panel, first, part)
+
+    def _fetch_steps(
+        self, source: Buffer, tile: Affine, panel: Affine, first: Affine, part: Part
+    ) -> None:
+        """Of a transposed one, which is packed as a block: each tile its share."""
+        em, s = self.em, self.blocking
         runs = -(-s.depth // s.fetching_steps)
         in_line = LINE_BYTES // source.type.memory_bytes
         across = -(-s.tiles * s.rows // in_line)
@@ -303,6 +317,23 @@ class _Product(PanelPacking):
         for step in range(steps):
             for line in range(lines):
                 self._fetch(source, start + step * stride + line * in_line, 2)
+
+    def _fetch_rows(
+        self, source: Buffer, tile: Affine, panel: Affine, first: Affine, part: Part
+    ) -> None:
+        """Of rows, those in the next tile: each panel some."""
+        b, em, s = self.builder, self.em, self.blocking
+        left_bytes = self.node.operands[0].size * source.type.memory_bytes // math.prod(self.batch)
+        if left_bytes < (FETCHED_LEFT if s.column_blocks <= FEW_BLOCKS else LARGE_LEFT):
+            return  # it stays in the second-level cache, or is read from there most of the time
+        share = -(-s.rows // s.panels)
+        row = panel * share
+        if share * s.panels > s.rows:
+            name = b.op(f"arith.minui {em.index(row)}, {b.index(s.rows - share)} : index")
+            row = em.name_index(name, s.rows - share + 1)
+        row = (self.first_tile + tile + 1) * s.rows + row
+        for i in range(share):
+            self._fetch(source, self.left_at(row + i, part.at + first), 2)
 
     def _fetch_beside(
         self, tile: Affine, panel: Affine, rows: int, columns: int, first: Affine, part: Part

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from hlo.passes.hlo_to_loops.graph import Node
 from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand, matrix_operands
@@ -15,16 +17,22 @@ MOST_ROWS = {1: 14, 2: 12, 3: 8, 4: 6}
 # A tile's row of one vector loads nearly as much as it multiplies.
 COST_OF_VECTORS = {1: 1.3, 2: 2.1, 3: 3.0, 4: 4.0}
 PANEL_BYTES = 36 << 10  # of one part of the depth of a panel of the right operand
-PACKED_BYTES = 192 << 10  # of a block of panels: it stays in the second-level cache
+PACKED_BYTES = 256 << 10  # of a block of panels: it stays in the second-level cache
 PACKED_BYTES_BOTH = 384 << 10  # where the left operand is packed too, once for each block
 SUMS_BYTES = 512 << 10  # of sums that wait for the next part of the depth
 ROWS = 512  # of a work unit's block
 ROWS_PACKED = 256  # where the left operand is packed too
-FEWEST_UNITS = 8
-UNIT_WORK = 1 << 22  # multiply-adds of a work unit that is worth making
+UNIT_WORK = 1 << 20  # multiply-adds of a work unit that is worth making
+MOST_UNITS = 64
+THREADS = (2, 4, 8)  # for which work units are made of even size
+# Packing a panel for a block of one tile takes as long as the tile; copying, computing or fetching
+# a tile's rows of the left operand for one panel is a tenth of it.
+COST_OF_PACKING, COST_OF_LEFT = 1.0, 0.1
 FETCHING_STEPS = 16  # of the depth, at the most, between lines fetched ahead
 
 SMALLEST_PRODUCT = 1 << 15  # multiply-adds below which packing does not pay
+# Work for several blocks, whose rows are fetched ahead; register tiles wait for them.
+BLOCK_ROWS, BLOCK_VECTORS, BLOCK_WORK = 64, 8, 1 << 21
 FEWEST_ROWS = 24  # of the left operand that share what is packed of a right operand in rows
 LARGE_RIGHT = 1 << 20  # elements of a right operand in rows that is read better when packed
 LARGE_RIGHT_OF_MANY = 1 << 18  # the same where it has long rows, or the left operand many
@@ -103,10 +111,11 @@ class Blocking:
         return min(FETCHING_STEPS, 1 << max(self.tiles.bit_length() - 1, 2))
 
 
+@cache
 def blocking_of(
     m: int, n: int, k: int, lanes: int, *, batch: int = 1, packs_left: bool = False
 ) -> Blocking:
-    """Blocks of even size, in cache, and enough of them for a few threads."""
+    """Blocks in cache, of which some threads have the same work."""
     columns = -(-n // lanes)
     vectors = min((3, 4, 2, 1), key=lambda v: _cost_across(columns, v))
     rows = even_part(m, MOST_ROWS[vectors])
@@ -114,19 +123,46 @@ def blocking_of(
     if depth < k:
         depth = -(-depth // lanes) * lanes  # only the last part may end within a vector
     panels, tiles = -(-columns // vectors), -(-m // rows)
+    panel_bytes = vectors * VECTOR_BYTES
     packed_bytes = PACKED_BYTES_BOTH if packs_left else PACKED_BYTES
-    panel_block = even_part(panels, max(1, packed_bytes // (depth * vectors * VECTOR_BYTES)))
+    most_panels = max(1, packed_bytes // (depth * panel_bytes))
     most_rows = ROWS_PACKED if packs_left else ROWS
-    if depth < k:
-        most_rows = min(most_rows, SUMS_BYTES // (panel_block * vectors * VECTOR_BYTES))
-    tile_block = even_part(tiles, max(1, most_rows // rows))
-    units = max(1, min(FEWEST_UNITS, batch * m * n * k // UNIT_WORK))
-    # Columns first: panels are then packed once, by whoever multiplies them.
-    wanted = min(panels, -(-units // (batch * -(-tiles // tile_block))))
-    panel_block = min(panel_block, -(-panels // wanted))
-    while batch * -(-panels // panel_block) * -(-tiles // tile_block) < units and tile_block > 4:
-        tile_block = -(-tile_block // 2)
+    most_units = min(MOST_UNITS, batch * m * n * k // UNIT_WORK)
+
+    def sizes() -> Iterator[tuple[int, int]]:
+        for panel_block in _even_parts(panels, most_panels):
+            held = most_rows
+            if depth < k:
+                held = min(held, SUMS_BYTES // (panel_block * panel_bytes))
+            for tile_block in _even_parts(tiles, max(1, held // rows)):
+                yield tile_block, panel_block
+                if batch * -(-panels // panel_block) * -(-tiles // tile_block) >= most_units:
+                    break
+
+    tile_block, panel_block = min(sizes(), key=lambda size: _cost_of(*size, tiles, panels, batch))
     return Blocking(m, n, k, lanes, vectors, rows, tile_block, panel_block, depth)
+
+
+def _even_parts(count: int, most: int) -> Iterator[int]:
+    """Sizes of parts that cut `count` evenly, the largest, of at most `most`, first."""
+    parts, size = -(-count // most), 0
+    while size != 1:
+        if (even := -(-count // parts)) != size:
+            size = even
+            yield size
+        parts += 1
+
+
+def _cost_of(tile_block: int, panel_block: int, tiles: int, panels: int, batch: int) -> float:
+    """The time that blocks take beside that of their products alone, on some threads."""
+    units = batch * -(-tiles // tile_block) * -(-panels // panel_block)
+    unit, total = tile_block * panel_block, batch * tiles * panels
+    longest = [
+        min(-(-units // threads) * unit, total / threads + unit * (1 - 1 / threads)) * threads
+        for threads in THREADS
+    ]
+    around = 1 + COST_OF_PACKING / tile_block + COST_OF_LEFT / panel_block
+    return around * sum(longest) / (len(THREADS) * total)
 
 
 def _cost_across(columns: int, vectors: int) -> float:
@@ -182,6 +218,9 @@ def packs(node: Node, computed: bool = False) -> bool:
     if far or (is_transposed_left(left) and k >= DEEP):
         return True
     if left.summed.stride == 1 and m * k >= LARGE_LEFT and n >= FEWEST_COLUMNS:
+        return True
+    wide = n >= BLOCK_VECTORS * lanes_of(node)
+    if m >= BLOCK_ROWS and wide and m * n * k >= BLOCK_WORK:
         return True
     of_many = n >= LONG_ROWS or m >= MANY_ROWS
     return m >= FEWEST_ROWS and k * n >= (LARGE_RIGHT_OF_MANY if of_many else LARGE_RIGHT)

@@ -21,7 +21,7 @@ def test_blocks_cover_the_product_and_fit(lanes: int, element_bytes: int, packs_
         assert s.row_blocks * s.tiles >= s.all_tiles
         assert s.column_blocks * s.panels >= s.all_panels
         packed = s.panels * s.depth * s.width * element_bytes
-        assert packed <= (384 if packs_left else 192) << 10
+        assert packed <= (384 if packs_left else 256) << 10
         waiting = s.tiles * s.panels * s.rows * s.width * element_bytes
         assert s.depth_blocks == 1 or waiting <= 512 << 10
 
@@ -30,3 +30,24 @@ def test_large_products_have_work_for_several_threads() -> None:
     for m, n, k in [(128, 768, 768), (256, 256, 1024), (2048, 48, 4096)]:
         s = blocking_of(m, n, k, 16)
         assert s.row_blocks * s.column_blocks >= 8
+
+
+@pytest.mark.parametrize("threads", [2, 4, 8])
+def test_threads_have_the_same_work(threads: int) -> None:
+    for m, n, k in [(1024, 1024, 256), (128, 3072, 768), (512, 1536, 384), (256, 256, 512)]:
+        s = blocking_of(m, n, k, 16)
+        units = [
+            min(s.tiles, s.all_tiles - row * s.tiles)
+            * min(s.panels, s.all_panels - column * s.panels)
+            for column in range(s.column_blocks)
+            for row in range(s.row_blocks)
+        ]
+        shares = [0] * threads
+        for unit in units:
+            shares[shares.index(min(shares))] += unit
+        assert max(shares) * threads <= 1.1 * s.all_tiles * s.all_panels
+
+
+def test_blocks_have_rows_to_pack_a_panel_for() -> None:
+    s = blocking_of(1024, 1024, 1024, 16)
+    assert s.tiles * s.rows >= 240 and s.panels >= 4
