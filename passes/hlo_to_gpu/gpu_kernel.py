@@ -95,12 +95,16 @@ class GpuKernel(Kernel):
         host: what runs on the host in place of stages.
         library: the call of a vendor's library that may stand for the stages.
         reason: why it is the kernel it is, for people; empty if there was no choice.
+        counters: of buffers of 32-bit numbers, its functions' last parameters but for tensor maps,
+            how many each holds. They are zero when a launch begins and when it ends, and belong to
+            one launch of the program.
     """
 
     stages: tuple[Stage, ...] = ()
     host: HostFunction | None = None
     library: LibraryCall | None = None
     reason: str = ""
+    counters: tuple[int, ...] = ()
 
     def with_library(self, call: LibraryCall) -> GpuKernel:
         """The kernel that may be such a call, with the buffers that this works in."""
@@ -168,13 +172,13 @@ def gpu_kernel(
     stages: Sequence[Stage], inputs: Sequence[Buffer], outputs: Sequence[Buffer],
     *, scratch: Sequence[Buffer] = (), in_place: tuple[int, ...] = (),
     updates: tuple[int, ...] | None = None, update_safe: bool = False,
-    replaces: tuple[tuple[int, int], ...] = (),
+    replaces: tuple[tuple[int, int], ...] = (), counters: tuple[int, ...] = (),
 ) -> GpuKernel:  # fmt: skip
     """A kernel of stages; without any, it does nothing and is not launched."""
     # Kernels of one text are one kernel: what is not in the code must be in the text.
     kinds = [", ".join(b.memref for b in part) for part in (inputs, outputs, scratch)]
     head = f"// ({kinds[0]}) -> ({kinds[1]}), {kinds[2]}, {in_place}, {updates}, {update_safe}, "
-    head += f"{replaces}\n"
+    head += f"{replaces}, {counters}\n"
     return GpuKernel(
         text=head + "".join(_head(s) + s.text for s in stages),
         units=len(stages),
@@ -186,6 +190,7 @@ def gpu_kernel(
         replaces=replaces,
         scratch=tuple((b.elements, b.type) for b in scratch),
         stages=tuple(stages),
+        counters=counters,
     )
 
 

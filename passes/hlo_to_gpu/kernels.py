@@ -11,7 +11,7 @@ from hlo.diagnostics import UnsupportedError
 from hlo.passes.hlo_to_gpu.attention import emit_attention
 from hlo.passes.hlo_to_gpu.composite import emit_composite
 from hlo.passes.hlo_to_gpu.fourier import emit_fft
-from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
+from hlo.passes.hlo_to_gpu.gpu_kernel import LARGEST_BLOCK, GpuKernel
 from hlo.passes.hlo_to_gpu.host_calls import emit_host_call
 from hlo.passes.hlo_to_gpu.matrix_tiles import multiplier_of
 from hlo.passes.hlo_to_gpu.products import emit_product
@@ -38,7 +38,7 @@ __all__ = ["elemental", "emit_gpu_kernel"]
 
 def emit_gpu_kernel(
     region: Region, *, deterministic: bool = True, tf32: bool = False,
-    target: GpuTarget | None = None, library: bool = True,
+    target: GpuTarget | None = None, library: bool = True, most_threads: int = LARGEST_BLOCK,
 ) -> GpuKernel:  # fmt: skip
     """The kernel of a region: by its root, or over the elements of its results.
 
@@ -47,6 +47,7 @@ def emit_gpu_kernel(
         tf32: whether f32 factors of dots may be rounded to tf32.
         target: the chip; if None, the kernel is one that all chips have.
         library: whether it may be a call of a vendor's library.
+        most_threads: of a block, where it is not a kernel of a certain block size.
     """
     if is_composite(region):
         emit = partial(
@@ -58,7 +59,7 @@ def emit_gpu_kernel(
     if root is not None:
         kernel = emit_attention(region, target) or emit_product(region, tf32=tf32, target=target)
         kernel = kernel or _special(region, root, deterministic)
-    kernel = kernel or emit_elements(region)
+    kernel = kernel or emit_elements(region, most_threads)
     if library and knobs.current().vendor:
         kernel = _with_library(kernel, region, deterministic, tf32)
     return replace(kernel, work=work_of(region))
@@ -69,7 +70,7 @@ def _with_library(
 ) -> GpuKernel:  # fmt: skip
     """The kernel, and of a product the call of a vendor's library that may stand for it."""
     products = [n for n in region.nodes if n.name in ("dot_general", "convolution")]
-    if len(products) != 1 or kernel.scratch:
+    if len(products) != 1 or kernel.scratch or kernel.counters:
         return kernel
     rounded = multiplier_of(products[0], tf32) == "tf32"
     if products[0].name == "convolution":

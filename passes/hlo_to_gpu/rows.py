@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from hlo.passes.cost.op_cost import work
-from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, gpu_kernel, stage
+from hlo.passes.hlo_to_gpu.gpu_kernel import LARGEST_BLOCK, GpuKernel, gpu_kernel, stage
 from hlo.passes.hlo_to_gpu.thread_builder import WARP, ThreadBuilder
 from hlo.passes.hlo_to_gpu.thread_emitter import Chunk, Group, ThreadEmitter
 from hlo.passes.hlo_to_gpu.transposes import emit_transposed
@@ -30,15 +30,19 @@ FEW_OF_A_FOLD = 16  # results of a fold for each of its elements, beyond which t
 FEW_RESULTS = 4096  # results whose scattered reads are worth a group of threads each
 
 
-def emit_elements(region: Region) -> GpuKernel:
-    """The kernel of a region whose results have one element count, all of them computed alike."""
+def emit_elements(region: Region, most_threads: int = LARGEST_BLOCK) -> GpuKernel:
+    """The kernel of a region whose results have one element count, all of them computed alike.
+
+    Args:
+        most_threads: of a block, whole warps.
+    """
     if region.results[0].size == 0:
         return gpu_kernel([], *_lists(region))
     if has_fold(region):
         for attempt in (_rows, _shared_folds):
-            if (kernel := attempt(region)) is not None:
+            if (kernel := attempt(region, most_threads)) is not None:
                 return kernel
-    return _elementwise(region)
+    return _elementwise(region, most_threads)
 
 
 def _emitter(region: Region, block: int) -> ThreadEmitter:
@@ -55,22 +59,22 @@ def _lists(region: Region) -> tuple[list[Buffer], list[Buffer]]:
     return list(inputs.values()), outputs
 
 
-def block_for(threads: int) -> int:
+def block_for(threads: int, most: int = BLOCK) -> int:
     """Threads of a block: whole warps, fewer than `BLOCK` where there is no more to do."""
-    return min(BLOCK, -(-threads // WARP) * WARP)
+    return min(BLOCK, most, -(-threads // WARP) * WARP)
 
 
 # -- a thread an element ---------------------------------------------------------------------------
-def _elementwise(region: Region) -> GpuKernel:
+def _elementwise(region: Region, most_threads: int) -> GpuKernel:
     size = region.results[0].size
     if (tiled := emit_transposed(region)) is not None:
         return tiled
     for lanes in _vector_widths(region, size):
         try:
-            return _by_element(region, lanes)
+            return _by_element(region, lanes, most_threads)
         except NotVectorizableError:
             continue
-    return _by_element(region, 0)
+    return _by_element(region, 0, most_threads)
 
 
 def _vector_widths(region: Region, size: int) -> list[int]:
@@ -84,10 +88,10 @@ def _vector_widths(region: Region, size: int) -> list[int]:
     return [lanes]
 
 
-def _by_element(region: Region, lanes: int) -> GpuKernel:
+def _by_element(region: Region, lanes: int, most_threads: int) -> GpuKernel:
     inputs, outputs = argument_buffers(region)
     size, step = region.results[0].size, max(lanes, 1)
-    extents, em, units = _space(region, size, step)
+    extents, em, units = _space(region, size, step, most_threads)
     b = em.b
     written: set[Affine] = set()
 
@@ -128,10 +132,12 @@ def _copy_of(b: ThreadBuilder, value: int) -> str:
     return f"arith.addi {b.index(value)}, {b.index(0)} : index"
 
 
-def _space(region: Region, size: int, step: int) -> tuple[list[int], ThreadEmitter, int]:
+def _space(
+    region: Region, size: int, step: int, most_threads: int
+) -> tuple[list[int], ThreadEmitter, int]:
     """(extents of the loop space, an emitter, threads that each compute `step` elements)."""
     units = size // step
-    em = _emitter(region, block_for(units))
+    em = _emitter(region, block_for(units, most_threads))
     extents = merge_cuts({cut for root in region.results for cut in em.cuts(root)}, size)
     if extents[-1] % step:
         raise NotVectorizableError("rows are not a whole number of vectors")
@@ -172,12 +178,12 @@ class Grouping:
     block: int
 
 
-def grouping(rows: int, length: int, lanes: int) -> Grouping:
+def grouping(rows: int, length: int, lanes: int, most_threads: int) -> Grouping:
     """A warp for a short row, up to a block for a long one, so that a row fits into registers."""
     threads = WARP
-    while threads < 1024 and length > threads * lanes * 8:
+    while 2 * threads <= most_threads and length > threads * lanes * 8:
         threads *= 2
-    block = threads if threads > WARP else min(128, WARP * rows)
+    block = threads if threads > WARP else min(128, most_threads, WARP * rows)
     while block % threads:
         block += WARP
     return Grouping(rows, threads, max(block, WARP))
@@ -205,7 +211,7 @@ def _enter_rows(em: ThreadEmitter, group: Grouping) -> tuple[Affine, str | None]
     return place, inside
 
 
-def _rows(region: Region) -> GpuKernel | None:
+def _rows(region: Region, most_threads: int) -> GpuKernel | None:
     """A kernel whose elements share folds along each row; None if they do not."""
     size = region.results[0].size
     inputs, _ = argument_buffers(region)
@@ -215,7 +221,7 @@ def _rows(region: Region) -> GpuKernel | None:
         return None
     for lanes in _row_widths(region, extents[-1]):
         try:
-            return _by_row(region, extents, lanes)
+            return _by_row(region, extents, lanes, most_threads)
         except NotVectorizableError:
             continue
     return None
@@ -229,10 +235,12 @@ def _row_widths(region: Region, extent: int) -> list[int]:
     return [lanes, 1] if lanes > 1 else [1]
 
 
-def _by_row(region: Region, extents: Sequence[int], lanes: int) -> GpuKernel | None:
+def _by_row(
+    region: Region, extents: Sequence[int], lanes: int, most_threads: int
+) -> GpuKernel | None:
     inputs, outputs = argument_buffers(region)
     extent, rows = extents[-1], math.prod(extents[:-1])
-    group = grouping(rows, extent, lanes)
+    group = grouping(rows, extent, lanes, most_threads)
     em = _emitter(region, group.block)
     b = em.b
     row, inside = _enter_rows(em, group)
@@ -327,12 +335,12 @@ def _read_in_row(em: ThreadEmitter, buffer: Buffer, extent: int, written: set[Af
 
 
 # -- a group of threads a fold ---------------------------------------------------------------------
-def _shared_folds(region: Region) -> GpuKernel | None:
+def _shared_folds(region: Region, most_threads: int) -> GpuKernel | None:
     """A kernel each of whose results is a fold that many threads divide; None if there is none."""
     inputs, outputs = argument_buffers(region)
     size = region.results[0].size
     longest = _longest_fold(region)
-    group = grouping(size, longest, 4)
+    group = grouping(size, longest, 4, most_threads)
     em = _emitter(region, group.block)
     b = em.b
     row, inside = _enter_rows(em, group)

@@ -138,6 +138,10 @@ class ThreadBuilder(Builder):
         with self.width(0):
             self.effect(f"nvvm.bar.warp.sync {self.constant(-1, 'i32')} : i32")
 
+    def fence_blocks(self) -> None:
+        """Orders what comes before it and what comes after, for threads of other blocks too."""
+        self.assembly("fence.acq_rel.gpu;", [])
+
     # -- pointers and asynchronous copies ----------------------------------------------------------
     def shared_pointer(self, buffer: str, memref: str, at: str, scalar: str) -> str:
         """The address of an element of a buffer in shared memory; `at` is an `index`."""

@@ -11,6 +11,7 @@ import numpy as np
 from hlo import ir
 from hlo.diagnostics import CompileError
 from hlo.gpu.plan import (
+    ALIGNMENT,
     BufferSlice,
     Case,
     Constant,
@@ -30,6 +31,8 @@ from hlo.passes.hlo_to_host.launch_ids import LAUNCH
 from hlo.passes.hlo_to_host.program import HostProgram
 from hlo.passes.lower_to_ptx.modules import GpuModule, named_stages, stages_around
 from hlo.passes.memory.place import Arena, byte_size
+
+COUNTER_BYTES = 4
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def host_to_plan(inputs: PlanInputs) -> LaunchPlan:
         if ir.attributes.string(op, "sym_name") == "main"
     )
     block = main.regions[0].blocks[0]
-    reader = _Reader(kernels)
+    reader = _Reader(kernels, len(host.constants))
     reader.name_arguments(block, host)
     steps = reader.steps(block)
     described = {
@@ -78,7 +81,7 @@ def host_to_plan(inputs: PlanInputs) -> LaunchPlan:
         name=inputs.name,
         kernels=described,
         modules={m.name: KernelModule(m.name, m.ptx, m.bitcode) for m in inputs.modules},
-        constants=tuple(map(_constant, host.constants)),
+        constants=(*map(_constant, host.constants), *reader.counters()),
         arena_bytes=inputs.arena.bytes,
         steps=steps,
         arguments=tuple(TensorType(tuple(s), name) for s, name in host.argument_types),
@@ -93,7 +96,7 @@ def host_to_plan(inputs: PlanInputs) -> LaunchPlan:
 def _functions(name: str, kernel: GpuKernel) -> list[tuple[str, Stage, int]]:
     """(function, stage, number of buffers) of all stages of a kernel."""
     everything = len(kernel.inputs) + len(kernel.outputs) + len(kernel.scratch)
-    own = everything - _library_buffers(kernel)
+    own = everything - _library_buffers(kernel) + len(kernel.counters)
     before, after = stages_around(name, kernel)
     return [
         *((function, stage, own) for function, stage in named_stages(name, kernel).items()),
@@ -117,14 +120,34 @@ class _Reader:
 
     Attributes:
         slices: where each memref is.
+        constants: how many the program has.
         parameters: where the arguments of @main are.
         loaded: for an integer read from memory, or made of one, the slice it was read from.
+        counter_bytes: of the counters of all launches so far, each aligned.
     """
 
     kernels: Mapping[str, GpuKernel]
+    constants: int
     slices: dict[ir.Value, BufferSlice] = field(default_factory=dict[ir.Value, BufferSlice])
     loaded: dict[ir.Value, BufferSlice] = field(default_factory=dict[ir.Value, BufferSlice])
     parameters: list[BufferSlice] = field(default_factory=list[BufferSlice])
+    counter_bytes: int = 0
+
+    def counters(self) -> list[Constant]:
+        """The constant that all counters are in, if there are any: zero between launches."""
+        if not self.counter_bytes:
+            return []
+        count = self.counter_bytes // COUNTER_BYTES
+        return [Constant(TensorType((count,), "i32"), bytes(self.counter_bytes))]
+
+    def _counters_of(self, kernel: GpuKernel) -> tuple[BufferSlice, ...]:
+        """Counters for a launch of its own: launches may run side by side."""
+        found: list[BufferSlice] = []
+        for count in kernel.counters:
+            size = COUNTER_BYTES * count
+            found.append(BufferSlice("constant", self.constants, self.counter_bytes, size))
+            self.counter_bytes += -(-size // ALIGNMENT) * ALIGNMENT
+        return tuple(found)
 
     def name_arguments(self, block: ir.Block, host: HostProgram) -> None:
         """@main takes the arguments, the results, then the constants."""
@@ -214,9 +237,8 @@ class _Reader:
                 for function, stage in stages.items()
             )  # fmt: skip
 
-        own = launches(
-            named_stages(name, kernel), arguments[: len(arguments) - _library_buffers(kernel)]
-        )
+        given = arguments[: len(arguments) - _library_buffers(kernel)]
+        own = launches(named_stages(name, kernel), (*given, *self._counters_of(kernel)))
         if not _may_call(kernel, arguments):
             return list(own)
         call = kernel.library

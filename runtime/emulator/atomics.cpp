@@ -96,6 +96,19 @@ uint64_t updated(char *at, uint32_t type, uint32_t operation, uint64_t value, ui
   }
 }
 
+/// What a block has released passes to whoever makes an atomic operation on the address later; see shadow.h.
+void pass(Warp &warp, uint64_t address, int lane) {
+  Memory &memory = *warp.block->memory;
+  if (!warp.released[lane] && !memory.hasReleases())
+    return;
+  Releases &releases = memory.releasesAt(address);
+  if (!releases.empty())
+    warp.observed.push_back({lane, {&releases, releases.size()}});
+  const uint32_t end = warp.released[lane], begin = memory.timeline().block();
+  if (end > begin && (releases.empty() || releases.back().end < end))
+    releases.push_back({begin, end});
+}
+
 /// Operands: the old value (width -1: not wanted), the address, a value, and another for compare-and-swap.
 void atomic(Warp &warp, const Instruction &i, Mask active) {
   const Detail detail = detailOf(i);
@@ -109,13 +122,31 @@ void atomic(Warp &warp, const Instruction &i, Mask active) {
     char *at = access(warp, detail.space, laneAddress(warp, i.operands[1], i.immediate, lane), detail.bytes,
                       Access::Atomic, actor);
     old[lane] = updated(at, detail.type, detail.operation, value[lane], other[lane]);
+    if (i.operands[0].width > 0)
+      pass(warp, reinterpret_cast<uint64_t>(at), lane);
   });
   if (i.operands[0].width > 0)
     storeRaw(warp, i.operands[0], old, active);
 }
 
+/// Orders what a lane did before it, and what its block did before the last barrier, for other blocks.
+void fence(Warp &warp, const Instruction &, Mask active) {
+  Timeline &timeline = warp.block->memory->timeline();
+  for (int lane = 0; lane < Lanes; ++lane)
+    if (active >> lane & 1)
+      warp.released[lane] = timeline.epoch();
+  auto isFenced = [&](const std::pair<int, Acquired> &seen) { return active >> seen.first & 1; };
+  for (const auto &seen : warp.observed)
+    if (isFenced(seen))
+      timeline.acquire(seen.second);
+  warp.observed.erase(std::remove_if(warp.observed.begin(), warp.observed.end(), isFenced), warp.observed.end());
+}
+
 } // namespace
 
-void addAtomics(HandlerTable &t) { t["atom"] = atomic; }
+void addAtomics(HandlerTable &t) {
+  t["atom"] = atomic;
+  t["fence"] = fence;
+}
 
 } // namespace hlo::emulator

@@ -522,6 +522,8 @@ Statistics launch(const Program &program, Memory &memory, Dimensions grid, Dimen
       warp.productsFenced = false;
       warp.copies.clear();
       warp.group.fill(0);
+      warp.released.fill(0);
+      warp.observed.clear();
       warp.local.assign(static_cast<size_t>(program.localBytes) * Lanes, static_cast<char>(0xA5));
       fill(warp, program, block, sharedBytes);
     }

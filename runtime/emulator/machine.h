@@ -243,6 +243,9 @@ struct Warp {
   std::array<uint32_t, Lanes> group{}; // cp.async groups committed so far
   std::vector<char> local;             // a lane's memory after the other
   std::vector<uint32_t> fences;        // to the asynchronous proxy, of each warp, that come before what this one does
+  /// By lane, the first moment that its latest fence to other blocks did not release; 0 if there was none.
+  std::array<uint32_t, Lanes> released{};
+  std::vector<std::pair<int, Acquired>> observed; // (lane, what others have released), of atomics since its last fence
   std::vector<WarpgroupProduct> products;
   uint32_t productGroup = 0; // of the next product
   uint32_t productsBegun = 0;

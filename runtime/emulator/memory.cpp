@@ -90,6 +90,7 @@ void Memory::beginLaunch(bool races, uint32_t sharedBytes) {
       allocation.shadow.resize(std::max<uint64_t>(allocation.bytes, 1));
     sharedShadow_.resize(shared_.size());
   }
+  releases_.clear();
   timeline_.beginLaunch();
   if (shared_.size() != sharedBytes) {
     shared_.assign(sharedBytes, 0);

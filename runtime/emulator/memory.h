@@ -73,6 +73,9 @@ public:
   void setPending(uint64_t sharedAddress, uint32_t bytes, bool pending);
   bool races() const { return races_; }
   Timeline &timeline() { return timeline_; }
+  bool hasReleases() const { return !releases_.empty(); }
+  /// What blocks of this launch have released by atomic operations on an address.
+  Releases &releasesAt(uint64_t address) { return releases_[address]; }
   /// What the current launch may access, in order, without overlaps.
   const std::vector<Range> &ranges() const { return ranges_; }
 
@@ -86,6 +89,7 @@ private:
   size_t last_ = 0;
   uint64_t allocated_ = 0;
   Timeline timeline_;
+  std::map<uint64_t, Releases> releases_;
   bool races_ = true;
   std::vector<char> shared_;
   Shadow sharedShadow_;

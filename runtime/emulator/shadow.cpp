@@ -25,7 +25,7 @@ bool isOver(const Moment &moment, uint32_t lane, const Actor &actor) {
 void checkWrite(const Cell &cell, Access access, const Actor &actor, uint32_t first, const Timeline &timeline) {
   if (cell.write < first)
     return;
-  if (cell.write < timeline.block())
+  if (cell.write < timeline.block() && !timeline.isAcquired(cell.write))
     race("has written", access, "block number " + std::to_string(timeline.blockOf(cell.write)), cell.writeLine);
   if (cell.write < timeline.epoch())
     return;
@@ -37,7 +37,7 @@ void checkWrite(const Cell &cell, Access access, const Actor &actor, uint32_t fi
 void checkReads(const Cell &cell, Access access, const Actor &actor, uint32_t first, const Timeline &timeline) {
   if (cell.read < first)
     return;
-  if (cell.read < timeline.block() || cell.flags & Cell::ManyBlocks)
+  if (cell.flags & Cell::ManyBlocks || (cell.read < timeline.block() && !timeline.isAcquired(cell.read)))
     race("has read", access, "another block", cell.readLine);
   if (cell.read < timeline.epoch())
     return;
@@ -117,10 +117,22 @@ void Timeline::beginLaunch() {
 
 void Timeline::beginBlock() {
   blocks_.push_back(next_);
+  acquired_.clear();
+  arriving_.clear();
   beginEpoch();
 }
 
+bool Timeline::isAcquired(uint32_t moment) const {
+  return std::any_of(acquired_.begin(), acquired_.end(), [&](const Acquired &acquired) {
+    const auto first = acquired.releases->begin(), last = first + static_cast<ptrdiff_t>(acquired.count);
+    const auto after = std::upper_bound(first, last, moment, [](uint32_t m, const Stretch &s) { return m < s.begin; });
+    return after != first && moment < std::prev(after)->end;
+  });
+}
+
 void Timeline::beginEpoch() {
+  acquired_.insert(acquired_.end(), arriving_.begin(), arriving_.end());
+  arriving_.clear();
   epoch_ = next_;
   recent_.clear();
   setCount_ = 0;

@@ -5,6 +5,10 @@
 // done then is over for who runs now: before the launch, it is; before the block, it is not, since blocks of a launch
 // are not ordered; before the last barrier that all of the block came to, it is. Only moments after that barrier are
 // looked up, and compared with what the warp knows of other warps' clocks.
+//
+// Blocks are ordered by fences and atomic operations alone. What a block did before a barrier of all of it, a thread
+// releases that goes on to a fence and then an atomic operation. A thread of another block acquires it that makes an
+// atomic operation on the same address later, and then a fence: it is over for that block behind its next barrier.
 #pragma once
 
 #include <array>
@@ -51,6 +55,17 @@ struct ReadSet {
   std::array<uint8_t, 32> lane;
 };
 
+/// Moments of a block, from the first to before the last.
+struct Stretch {
+  uint32_t begin, end;
+};
+/// What blocks have released by atomic operations on one address, in order.
+using Releases = std::vector<Stretch>;
+struct Acquired {
+  const Releases *releases;
+  size_t count; // of the first ones
+};
+
 /// Moments of a launch.
 class Timeline {
 public:
@@ -68,6 +83,10 @@ public:
   const Moment &at(uint32_t moment) const { return recent_[moment - epoch_]; }
   /// Which of the launch's blocks a moment belongs to.
   size_t blockOf(uint32_t moment) const;
+  /// Whether a moment of an earlier block of this launch is over for all of this block.
+  bool isAcquired(uint32_t moment) const;
+  /// After the block's next barrier they are.
+  void acquire(const Acquired &releases) { arriving_.push_back(releases); }
   bool nearlyFull() const { return next_ > UINT32_MAX / 2; }
   void restart() { *this = Timeline(); }
 
@@ -80,6 +99,7 @@ private:
   uint32_t launch_ = 1, epoch_ = 1, next_ = 1;
   std::vector<Moment> recent_;
   std::vector<uint32_t> blocks_;
+  std::vector<Acquired> acquired_, arriving_;
   std::vector<ReadSet> sets_; // the first setCount_ are in use
   uint32_t setCount_ = 0;
 };

@@ -229,7 +229,7 @@ def _made(
         name=name,
         objects=(to_json(bare).encode(),),
         signature=signature_of(made.host),
-        constants=tuple(map(np.ascontiguousarray, made.host.constants)),
+        constants=tuple(np.frombuffer(constant.data, np.uint8) for constant in plan.constants),
         statistics=statistics_of(made, plan.launches, len(plan.kernels)),
     )
     return program, made

@@ -12,6 +12,7 @@ from hlo.passes.fusion.fuse_horizontally import FuseHorizontally
 from hlo.passes.fusion.fuse_sorts import FuseSorts
 from hlo.passes.fusion.fuse_updates import FuseUpdates
 from hlo.passes.fusion.inline_scalars import InlineScalars
+from hlo.passes.fusion.join_last_steps import JoinLastSteps
 from hlo.passes.fusion.join_reduction_steps import JoinReductionSteps
 from hlo.passes.fusion.join_small_steps import JoinSmallSteps
 from hlo.passes.fusion.share_kernels import ShareKernels
@@ -88,7 +89,8 @@ def fusion_passes(
         Fuse(gpu=not composites),
         *((FuseUpdates(),) if composites else ()),  # scatters take in what the kernels above make
         RecomputeResults(),  # of what kernels store, what costs no more to make again than to read
-        *(joining if composites else (InlineScalars(), FuseHorizontally())),
+        # On a GPU the last block of a launch does what is small and waits for it.
+        *(joining if composites else (InlineScalars(), FuseHorizontally(), JoinLastSteps())),
         *((ShareKernels(),) if composites else ()),  # once nothing else moves ops into them
         GatherEarly(),  # of what would be kept for a few elements; once nothing else fuses
         UnrollRotations(),  # of whole kernels, so that copies of a body are the same kernels

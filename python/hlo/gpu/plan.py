@@ -208,7 +208,10 @@ class TensorType:
 
 @dataclass(frozen=True)
 class Constant:
-    """Bytes that are the same in every run."""
+    """Bytes that are the same in every run.
+
+    A launch whose blocks count themselves is given some that are zero, and leaves them so.
+    """
 
     type: TensorType
     data: bytes

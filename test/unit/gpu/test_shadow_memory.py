@@ -109,3 +109,78 @@ $FIRST:
 """
     check(body + by(65, "  st.shared.b32 [%rd11], 5;", 3), "race", schedule)
     check(body + by(65, "  st.shared.b32 [%rd11+4], 5;", 3), None, schedule)
+
+
+# Each block stores its number; the one that counts three reads what the others have stored.
+HAND_OVER = """
+  mul.wide.u32 %rd10, %r2, 4;
+  add.s64 %rd11, %rd0, %rd10;
+  setp.ne.b32 %p1, %r1, 40;
+  @%p1 bra $STORED;
+  st.global.b32 [%rd11], %r2;
+$STORED:
+  bar.sync 0;
+  setp.ne.b32 %p2, %r1, 0;
+  @%p2 bra $COUNTED;
+  fence.acq_rel.gpu;
+  atom.global.inc.u32 %r10, [%rd1], 2;
+  membar.gl;
+  st.shared.b32 [slot], %r10;
+$COUNTED:
+  bar.sync 0;
+  ld.shared.b32 %r11, [slot];
+  setp.ne.b32 %p3, %r11, 2;
+  @%p3 bra $DONE;
+  ld.global.b32 %r12, [%rd0];
+  ld.global.b32 %r13, [%rd0+4];
+  ld.global.b32 %r14, [%rd0+8];
+  st.global.b32 [%rd2], %r13;
+$DONE:
+"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ("", "", None),
+        ("fence.acq_rel.gpu;", "", "race"),  # nothing is released
+        ("membar.gl;", "", "race"),  # nothing is acquired
+        ("fence.acq_rel.gpu;", "fence.acq_rel.cta;", "race"),
+        ("$STORED:\n  bar.sync 0;", "$STORED:", "race"),  # of thread 40 no more than of others
+        ("atom.global.inc.u32 %r10, [%rd1], 2;", "atom.global.inc.u32 %r10, [%rd1+4], 2;", None),
+    ],
+)
+def test_blocks_are_ordered_by_fences_and_atomics(
+    old: str, new: str, kind: str | None, schedule: int
+) -> None:
+    text = kernel(HAND_OVER.replace(old, new, 1), 3, declarations=".shared .align 4 .b8 slot[4];")
+    results = [np.zeros(3, np.uint32), np.zeros(2, np.uint32), np.zeros(1, np.uint32)]
+    try:
+        found = run(text, [], results, grid=(3, 1, 1), block=(64, 1, 1),
+                    device=EmulatedDevice(schedule))  # fmt: skip
+    except EmulationError as error:
+        assert error.kind == kind, error
+    else:
+        assert kind is None
+        assert found[2][0] == 1
+        assert not found[1].any()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_an_atomic_elsewhere_orders_nothing(schedule: int) -> None:
+    """Blocks count in one place, and hand over at places of their own."""
+    ordered = "  fence.acq_rel.gpu;\n  atom.global.inc.u32 %r10, [%rd1], 2;\n"
+    assert ordered in HAND_OVER
+    text = kernel(
+        HAND_OVER.replace(
+            ordered,
+            "  atom.global.inc.u32 %r10, [%rd1], 2;\n  fence.acq_rel.gpu;\n"
+            "  add.s64 %rd12, %rd11, 12;\n  atom.global.add.u32 %r20, [%rd12], 1;\n",
+        ),
+        3, declarations=".shared .align 4 .b8 slot[4];",
+    )  # fmt: skip
+    results = [np.zeros(6, np.uint32), np.zeros(2, np.uint32), np.zeros(1, np.uint32)]
+    with pytest.raises(EmulationError) as caught:
+        run(text, [], results, grid=(3, 1, 1), block=(64, 1, 1), device=EmulatedDevice(schedule))
+    assert caught.value.kind == "race"

@@ -24,6 +24,7 @@ from hlo.gpu.cuda.cudnn_graph import CudnnError, CudnnLibrary, Note
 from hlo.gpu.cuda.device import CudaDevice
 from hlo.gpu.cuda.program import CudaProgram
 from hlo.gpu.plan_json import from_json, to_json
+from hlo.passes.fusion import join_last_steps
 from hlo.passes.hlo_to_gpu import vendor_convolutions
 
 Arrays = list[np.ndarray]
@@ -32,6 +33,7 @@ Arrays = list[np.ndarray]
 @pytest.fixture(autouse=True)
 def _small_convolutions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vendor_convolutions, "SMALLEST_FLOPS", 1)
+    monkeypatch.setattr(join_last_steps, "LARGEST_PRODUCT", 1)
 
 
 @pytest.fixture(scope="session")

@@ -148,9 +148,13 @@ def bulk_copy(instruction: Instruction, places: Places) -> Encoded:
     )  # fmt: skip
 
 
+_OTHER_BLOCKS = ("gpu", "sys", "gl")  # scopes of fences that order blocks; `membar` has the last
+
+
 def fence(instruction: Instruction, places: Places) -> Encoded:
-    """Fences to what is asynchronous count; the interpreter keeps all other orders by itself."""
+    """Fences to what is asynchronous, or to other blocks; the interpreter keeps other orders."""
     del places
     words = instruction.opcode
-    counts = words[1] == "mbarrier_init" or words[1:3] == ("proxy", "async")
-    return Encoded("fence.proxy" if counts else "nop")
+    if words[1] == "mbarrier_init" or words[1:3] == ("proxy", "async"):
+        return Encoded("fence.proxy")
+    return Encoded("fence" if words[-1] in _OTHER_BLOCKS else "nop")

@@ -549,9 +549,9 @@ RULES: dict[str, Rule] = {
     "cp": _copy,
     "mbarrier": memory_barrier,
     "wgmma": warpgroup,
-    "fence": fence,
+    **dict.fromkeys(("fence", "membar"), fence),
     **dict.fromkeys(
-        ("membar", "nanosleep", "prefetch", "prefetchu", "griddepcontrol", "setmaxnreg"),
+        ("nanosleep", "prefetch", "prefetchu", "griddepcontrol", "setmaxnreg"),
         _nothing,
     ),
     "trap": _trap,

@@ -1,0 +1,130 @@
+"""join-last-steps: the last block of a launch does small kernels that wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hlo import ir
+from hlo.passes.base import Pass
+from hlo.passes.cost.op_cost import multiply_adds
+from hlo.passes.cost.transfers import transfers_of
+from hlo.passes.fusion.composites import compose, wrap
+from hlo.passes.fusion.fuse_horizontally import MAX_MEMBERS, may_be_member
+from hlo.passes.fusion.join_reduction_steps import KIND
+from hlo.passes.fusion.op_traits import CONTRACTIONS
+from hlo.passes.hlo_to_loops.graph import Node, Region, captured, is_composite, reading
+from hlo.passes.hlo_to_loops.work import work_of
+from hlo.passes.rewrite.walk import body_of, functions
+
+# What one block does in the time of another launch, about 2 us: a multiprocessor reads some 60 GB/s
+# of what lies in the second-level cache, and 256 threads do a simple operation each in 4 cycles.
+MOST_BYTES = 1 << 16
+MOST_WORK = 1 << 16
+LARGEST_PRODUCT = 1 << 25  # multiply-adds of one that no step is put behind: a library may do it
+
+
+@dataclass
+class _Launch:
+    """Members of one launch: the first one, where it stands, and steps of its last block."""
+
+    at: int
+    members: list[Node] = field(default_factory=list[Node])
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class JoinLastSteps(Pass):
+    """Makes a small kernel a step of the launch that makes what it reads.
+
+    For GPUs, on which a launch costs more than what a block does of a small kernel: the block that
+    is done last goes on with the steps, one after another. The combination of a split reduction's
+    partial results is such a step.
+
+    Requires: `fuse` ran.
+    Guarantees: a step moves `most_bytes` and does `most_work` element operations at the most;
+    kernels that it does not read keep their order.
+
+        %p = hlo.fusion(%x) kind "reduce" {...}           %0 = hlo.fusion(%x) kind "steps" {
+        %0 = hlo.fusion(%p) kind "reduce" {...}     ==>     %p = hlo.fusion(%x) ...
+                                                            hlo.fusion(%p) ...
+                                                          }
+    """
+
+    most_bytes: int = MOST_BYTES
+    most_work: int = MOST_WORK
+    max_members: int = MAX_MEMBERS
+
+    def run(self, module: ir.Module) -> bool:
+        changed = False
+        for function in functions(module).values():
+            with reading(body_of(function)) as region:
+                changed |= self._block(region)
+        return changed
+
+    def _block(self, region: Region) -> bool:
+        changed = False
+        for node in region.nodes:
+            if node.name in ("while", "if", "case"):
+                for inner in node.regions:
+                    changed |= self._block(inner)
+        launches: dict[Node, _Launch] = {}
+        for at, node in enumerate(region.nodes):
+            found = self._launch_for(node, launches)
+            launch = _Launch(at) if found is None else found
+            launch.members.append(node)
+            launch.count += _members(node)
+            launches[node] = launch
+        joined = {one.at: one for one in launches.values() if len(one.members) > 1}
+        for launch in joined.values():
+            _join(launch.members)
+        return bool(joined) or changed
+
+    def _launch_for(self, node: Node, launches: Mapping[Node, _Launch]) -> _Launch | None:
+        """The launch that a kernel becomes a step of; None if it does not."""
+        makers = [m for o in captured(node) if (m := o.producer) is not None and m in launches]
+        if not makers or not self._is_step(node):
+            return None
+        launch = max((launches[maker] for maker in makers), key=lambda one: one.at)
+        first = launch.members[0]
+        fits = launch.count + _members(node) <= self.max_members
+        return launch if fits and may_be_member(first) and not _has_large_product(first) else None
+
+    def _is_step(self, node: Node) -> bool:
+        if not may_be_member(node) or _members(node) > 1:
+            return False
+        region = node.regions[0] if node.name == "fusion" else Region(nodes=[node])
+        moved = transfers_of(node)
+        return (
+            moved.bytes_read + moved.bytes_written <= self.most_bytes
+            and max(work_of(region), *(r.size for r in node.results)) <= self.most_work
+        )
+
+
+def _members(node: Node) -> int:
+    """Kernels in a launch."""
+    composite = node.name == "fusion" and is_composite(node.regions[0])
+    return len(node.regions[0].nodes) if composite else 1
+
+
+def _has_large_product(node: Node) -> bool:
+    inside = node.regions[0].nodes if node.name == "fusion" else [node]
+    parts = [n.regions[0].nodes if n.name == "fusion" else [n] for n in inside]
+    return any(
+        part.name in CONTRACTIONS and multiply_adds(part) >= LARGEST_PRODUCT
+        for nodes in parts
+        for part in nodes
+    )
+
+
+def _join(members: Sequence[Node]) -> None:
+    """Puts the steps behind the first member, and makes one launch of them."""
+    ops = [n.source if n.name == "fusion" else wrap(n.source) for n in members]
+    place = ops[0]
+    for op in ops[1:]:
+        op.move_after(place)
+        place = op
+    what, whom = "a small kernel is a step", "it waits for"
+    if len(ops) > 2:
+        what, whom = f"{len(ops) - 1} small kernels are steps", "they wait for"
+    compose(ops, KIND, f"{what} of the last block of what {whom}")

@@ -1,0 +1,56 @@
+// A small kernel is a step of the launch that makes what it reads, the latest one.
+// RUN: hlo-opt --fuse=gpu=true --join-last-steps %s | FileCheck %s
+// RUN: hlo-opt --fuse=gpu=true --join-last-steps='most_bytes=4099' %s | FileCheck %s --check-prefix=FEW
+// RUN: hlo-opt --target=nvptx:sm_80 %s | FileCheck %s --check-prefix=PLAN
+// RUN: hlo-opt --target=nvptx:sm_80 --emit=gpu %s | FileCheck %s --check-prefix=GPU
+
+// CHECK-LABEL: func.func @main
+// CHECK: "hlo.fusion"(%arg0) <{kind = "steps"
+// CHECK: hlo.tanh
+// CHECK: hlo.reduce
+// CHECK: hlo.sqrt
+// CHECK: hlo.reason = "a small kernel is a step of the last block of what it waits for"
+// CHECK-NEXT: return
+
+// The sum reads 4096 bytes and writes 4.
+// FEW-NOT: kind = "steps"
+
+// CHECK-LABEL: func.func private @later
+// CHECK: hlo.tanh
+// CHECK: kind = "steps"
+// CHECK: hlo.cosine
+// CHECK: hlo.reduce
+
+// 1024 threads, one an element: four blocks. The counter has 64 bytes, as alignment asks.
+// PLAN: constant 0: tensor<16xi32>
+// PLAN: launch {{.*}} grid=4x1x1 block=256x1x1 (argument 0[0:4096], result 0[0:4096], result 1[0:4], constant 0[0:4])
+// PLAN-NOT: launch
+
+// The block that counts 3 others goes on; a warp adds up.
+// GPU: func.func @tanh_and_1_more_0(
+// GPU: func.call @tanh_and_1_more_0__member0(
+// GPU: %[[LAST:.*]] = arith.constant 3 : i32
+// GPU: nvvm.barrier0
+// GPU: fence.acq_rel.gpu;
+// GPU: llvm.atomicrmw uinc_wrap {{.*}}, %[[LAST]] syncscope("device")
+// GPU: fence.acq_rel.gpu;
+// GPU: nvvm.barrier0
+// GPU: %[[IS_LAST:.*]] = arith.cmpi eq, {{.*}}, %[[LAST]] : i32
+// GPU: scf.if %[[IS_LAST]]
+// GPU: func.call @tanh_and_1_more_0__member1(
+
+func.func @main(%x: tensor<1024xf32>) -> (tensor<1024xf32>, tensor<f32>) {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %t = hlo.tanh %x : tensor<1024xf32>
+  %s = hlo.reduce(%t init: %zero) applies hlo.add across dimensions = [0] : (tensor<1024xf32>, tensor<f32>) -> tensor<f32>
+  %r = hlo.sqrt %s : tensor<f32>
+  return %t, %r : tensor<1024xf32>, tensor<f32>
+}
+func.func private @later(%x: tensor<1024xf32>, %z: tensor<1024xf32>) -> (tensor<1024xf32>, tensor<1024xf32>, tensor<f32>) {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %t = hlo.tanh %x : tensor<1024xf32>
+  %c = hlo.cosine %z : tensor<1024xf32>
+  %a = hlo.add %t, %c : tensor<1024xf32>
+  %s = hlo.reduce(%a init: %zero) applies hlo.add across dimensions = [0] : (tensor<1024xf32>, tensor<f32>) -> tensor<f32>
+  return %t, %c, %s : tensor<1024xf32>, tensor<1024xf32>, tensor<f32>
+}
