@@ -10,7 +10,7 @@ from hlo.passes.fusion.composites import clone_into, empty_fusion
 from hlo.passes.fusion.groups import MAX_OPS
 from hlo.passes.hlo_to_loops.graph import region_of
 from hlo.passes.hlo_to_loops.work import work_of
-from hlo.passes.rewrite.walk import body_of, functions
+from hlo.passes.rewrite.walk import CONTROL_FLOW, body_of, functions
 
 KINDS = frozenset({"loop", "reduce", "row"})
 LARGEST = 128  # element operations
@@ -42,7 +42,7 @@ class InlineScalars(Pass):
         changed, i = False, 0
         while i < len(operations := [op.operation for op in block.operations]):
             op = operations[i]
-            if op.name in ("hlo.while", "hlo.if", "hlo.case"):
+            if op.name in CONTROL_FLOW:
                 for region in op.regions:
                     changed |= self._block(region.blocks[0])
             if not self._is_small(op) or not (readers := _readers(op)):

@@ -12,7 +12,7 @@ from hlo.passes.fusion.composites import compose, is_composite, wrap
 from hlo.passes.fusion.op_traits import FUSIBLE
 from hlo.passes.hlo_to_loops.graph import node_of
 from hlo.passes.kernel_forms.split_reductions import PARTIAL
-from hlo.passes.rewrite.walk import operations
+from hlo.passes.rewrite.walk import CONTROL_FLOW, operations_named
 
 KIND = "steps"
 LARGEST_STEP = 1 << 16  # elements that wait in scratch until all partial results are there
@@ -47,8 +47,7 @@ class JoinReductionSteps(Pass):
     def run(self, module: ir.Module) -> bool:
         blocks = [
             block
-            for op in operations(module)
-            if op.name in ("func.func", "hlo.while", "hlo.if", "hlo.case")
+            for op in operations_named(module, CONTROL_FLOW | {"func.func"})
             for region in op.regions
             for block in region.blocks
         ]

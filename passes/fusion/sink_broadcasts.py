@@ -8,9 +8,8 @@ from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.fusion.op_traits import CONTRACTIONS, FUSIBLE
 from hlo.passes.rewrite.tensor_types import shape_of, size_of
-from hlo.passes.rewrite.walk import operations_named
+from hlo.passes.rewrite.walk import CONTROL_FLOW, operations_named
 
-CONTROL_FLOW = frozenset({"hlo.while", "hlo.if", "hlo.case"})
 # Ops that take them in where they are in one block; a contraction reads its operands from memory.
 _TAKING = frozenset(f"hlo.{name}" for name in FUSIBLE - CONTRACTIONS - {"dynamic_update_slice"})
 

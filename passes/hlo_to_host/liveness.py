@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from hlo.passes.hlo_to_loops.affine import suffix_products
-from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Node, Region, Tensor, captured
+from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Node, Region, Tensor, blocks_in, captured
 
 # Ops whose result is the storage of their operand under another shape.
 VIEWS = frozenset({"reshape", "optimization_barrier"})
@@ -142,10 +142,16 @@ def _handed_on(region: Region) -> tuple[Tensor, ...]:
     """The values that a region, or one in it, hands on or wants in storage of their own."""
     key = "handed on"
     if key not in region.known:
-        found = dict.fromkeys(region.results)
-        for node in region.nodes:
-            found.update(dict.fromkeys(node.operands if node.name in VIEWS else ()))
-        found.update(dict.fromkeys(_wanted_whole(region.nodes)))
-        own = {*region.arguments, *(t for node in region.nodes for t in node.results)}
-        region.known[key] = tuple(t for t in found if t not in own)
+        for block in reversed(list(blocks_in(region))):  # without recursion: programs nest deep
+            if key not in block.known:
+                block.known[key] = _found_handed_on(block)
     return region.known[key]
+
+
+def _found_handed_on(region: Region) -> tuple[Tensor, ...]:
+    found = dict.fromkeys(region.results)
+    for node in region.nodes:
+        found.update(dict.fromkeys(node.operands if node.name in VIEWS else ()))
+    found.update(dict.fromkeys(_wanted_whole(region.nodes)))
+    own = {*region.arguments, *(t for node in region.nodes for t in node.results)}
+    return tuple(t for t in found if t not in own)

@@ -87,12 +87,17 @@ class Region:
     @functools.cached_property
     def free(self) -> tuple[Tensor, ...]:
         """What it reads from around it, each tensor once."""
+        inside = [self]  # outer ones first; the inner ones' are found first, without recursion
+        for region in inside:
+            inside += [r for node in region.nodes for r in node.regions if "free" not in vars(r)]
+        for region in reversed(inside[1:]):
+            _ = region.free
         defined = set(self.arguments)
         found: dict[Tensor, None] = {}
         for node in self.nodes:
-            found.update((t, None) for t in captured(node) if t not in defined)
+            found.update(dict.fromkeys(t for t in captured(node) if t not in defined))
             defined.update(node.results)
-        found.update((t, None) for t in self.results if t not in defined)
+        found.update(dict.fromkeys(t for t in self.results if t not in defined))
         return tuple(found)
 
     @functools.cached_property
@@ -165,12 +170,13 @@ def node_of(operation: ir.Operation) -> Node:
 
 
 def blocks_in(region: Region) -> Iterator[Region]:
-    """A block and those of the loops and branches in it, outer ones first."""
-    yield region
-    for node in region.nodes:
-        if node.name in CONTROL_FLOW:
-            for inner in node.regions:
-                yield from blocks_in(inner)
+    """A block and those of the loops and branches in it, outer ones first, in order."""
+    pending = [region]
+    while pending:
+        block = pending.pop()
+        yield block
+        inner = [r for node in block.nodes if node.name in CONTROL_FLOW for r in node.regions]
+        pending += reversed(inner)
 
 
 def is_composite(region: Region) -> bool:

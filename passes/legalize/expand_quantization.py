@@ -17,6 +17,7 @@ from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.signature import update_function_type
 from hlo.passes.rewrite.tensor_types import is_tensor
 from hlo.passes.rewrite.walk import (
+    CONTROL_FLOW,
     body_of,
     functions,
     operations,
@@ -139,7 +140,7 @@ class _Quantized:
         for result, kind in zip(self.op.results, self.results, strict=True):
             if kind is not None:
                 _set_element(result, kind.storage)
-        if self.name in ("hlo.while", "hlo.if", "hlo.case"):
+        if self.name in CONTROL_FLOW:
             _retype_arguments(self.op, "storage")
 
     def _real_operands(self, builder: Builder) -> list[ir.Value]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from hlo import ir
@@ -34,7 +34,7 @@ class InlineCalls(Pass):
         """Inlines callees first, so that each body is copied complete."""
         inliner = _Inliner(module)
         kept = [name for name in inliner.functions if inliner.stays(name)]
-        changed = [inliner.complete(name, ()) for name in kept]
+        changed = [inliner.complete(name) for name in kept]
         return inliner.erase_private() or any(changed)
 
 
@@ -55,27 +55,35 @@ class _Inliner:
         self._kept = set(_computations_of_custom_calls(module))
         self._done: set[str] = set()
 
-    def complete(self, name: str, path: tuple[str, ...]) -> bool:
-        """Inlines all calls in a function; `path` leads to it, from the outermost caller."""
-        calls = self._calls[name]
+    def complete(self, name: str) -> bool:
+        """Inlines all calls in a function, and first in those that it calls."""
         if name in self._done:
             return False
-        for call in calls:
-            callee = _callee(call)
-            self._check(call, callee, (*path, name))
-            self.complete(callee, (*path, name))
-            self._inline(call, callee)
-        self._done.add(name)
-        return bool(calls)
+        path = {name: iter(self._calls[name])}  # from the outermost caller, with calls to look at
+        while path:
+            current = next(reversed(path))
+            for call in path[current]:
+                callee = _callee(call)
+                self._check(call, callee, path)
+                if callee not in self._done:
+                    path[callee] = iter(self._calls[callee])
+                    break
+            else:
+                for call in self._calls[current]:
+                    self._inline(call, _callee(call))
+                self._done.add(current)
+                del path[current]
+        return bool(self._calls[name])
 
-    def _check(self, call: ir.Operation, callee: str, path: tuple[str, ...]) -> None:
+    def _check(self, call: ir.Operation, callee: str, path: Collection[str]) -> None:
         if callee not in self.functions:
             known = ", ".join(f"@{name}" for name in self.functions)
             raise malformed(
                 call, f"calls @{callee}, which the module does not define; it has {known}"
             )
         if callee in path:
-            cycle = " -> ".join(f"@{name}" for name in (*path[path.index(callee) :], callee))
+            names = [*path, callee]
+            cycle = " -> ".join(f"@{name}" for name in names[names.index(callee) :])
             raise malformed(
                 call, f"recursive calls cannot be compiled: {cycle}; use hlo.while instead"
             )

@@ -9,7 +9,19 @@ from hlo.passes.base import Pass
 from hlo.passes.legalize.drop_no_op_custom_calls import is_runtime_target
 from hlo.passes.rewrite.elementwise import ELEMENTWISE
 from hlo.passes.rewrite.tensor_types import has_static_shape, is_tensor
-from hlo.passes.rewrite.walk import malformed, operations, unsupported
+from hlo.passes.rewrite.walk import (
+    CONTROL_FLOW,
+    malformed,
+    operations,
+    operations_named,
+    unsupported,
+)
+from hlo.recursion import frames_left
+
+# What the passes nest of Python's calls for a level of control flow, and inside the last one for a
+# kernel and what leads to it.
+_FRAMES_PER_LEVEL = 3
+_FRAMES_INSIDE = 800
 
 LEGAL_OPS: frozenset[str] = (
     ELEMENTWISE
@@ -55,7 +67,8 @@ LEGAL_OPS: frozenset[str] = (
 @dataclass(frozen=True)
 class VerifyLegalized(Pass):
     """Closes legalization: every op is in `LEGAL_OPS`, every value is a tensor of static shape,
-    every custom call is one of the runtime's, and there is one function, `main`.
+    every custom call is one of the runtime's, loops and branches nest no deeper than the passes
+    can follow, and there is one function, `main`.
 
     Changes nothing.
     """
@@ -74,7 +87,22 @@ class VerifyLegalized(Pass):
                 if kind not in checked:
                     _check_type(op, kind)
                     checked.add(kind)
+        _check_depth(module)
         return False
+
+
+def _check_depth(module: ir.Module) -> None:
+    most = max(frames_left() - _FRAMES_INSIDE, 0) // _FRAMES_PER_LEVEL
+    around: list[ir.Operation] = []
+    for op in operations_named(module, CONTROL_FLOW):
+        parent = op.parent
+        while around and around[-1] != parent:
+            around.pop()
+        around.append(op)
+        if len(around) > most:
+            raise unsupported(
+                op, f"loops and branches nest too deep to compile: expected at most {most} levels"
+            )
 
 
 def _check_target(op: ir.Operation) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 
 from hlo import ir
 from hlo.passes.base import Pass
@@ -90,18 +90,17 @@ class Schedule(Pass):
 
     def _block(self, region: Region, homes: Mapping[int, Tensor], location: str) -> _Block:
         """The best orders of a block and of those in it, each by itself."""
-        inner = {
-            node: [
-                self._block(inside, nested_homes(node, i), node.location)
-                for i, inside in enumerate(node.regions)
-            ]
-            for node in region.nodes
-            if node.name in CONTROL_FLOW
-        }
-        inside = {node: max(b.found.peak for b in blocks) for node, blocks in inner.items()}
-        problem = block_problem(region, homes, inside).problem
+        inner: dict[Node, list[_Block]] = {}
+        for node in region.nodes:
+            if node.name in CONTROL_FLOW:
+                inner[node] = []
+                for i, inside in enumerate(node.regions):  # one frame a level: programs nest deep
+                    inner[node].append(self._block(inside, nested_homes(node, i), node.location))
+        peaks = {node: max(b.found.peak for b in blocks) for node, blocks in inner.items()}
+        problem = block_problem(region, homes, peaks).problem
         found = schedule(problem, self.least_gain, self.least_bytes, self._accepts(region, homes))
-        return _Block(region, location, problem, found, inner)
+        before = _peak_as_it_was(region, problem, inner)
+        return _Block(region, location, problem, found, inner, before)
 
     def _accepts(
         self, region: Region, homes: Mapping[int, Tensor]
@@ -129,6 +128,7 @@ class _Block:
     Attributes:
         problem: its steps as they were, the blocks in it in the orders found.
         inner: the blocks in each of its ops.
+        before: most live bytes, all as it was.
     """
 
     region: Region
@@ -136,16 +136,21 @@ class _Block:
     problem: Problem
     found: Found
     inner: Mapping[Node, Sequence[_Block]]
+    before: int
 
-    @cached_property
-    def before(self) -> int:
-        """Most live bytes, all as it was."""
-        scratch = {node: max(b.before for b in blocks) for node, blocks in self.inner.items()}
-        steps = [
-            replace(step, scratch=scratch.get(node, step.scratch))
-            for node, step in zip(self.region.nodes, self.problem.steps, strict=True)
-        ]
-        return profile(Problem(steps, self.problem.values)).peak
+
+def _peak_as_it_was(
+    region: Region, problem: Problem, inner: Mapping[Node, Sequence[_Block]]
+) -> int:
+    """Most live bytes of a block whose steps hold the peaks found for the blocks in them."""
+    if not inner:
+        return profile(problem).peak
+    scratch = {node: max(b.before for b in blocks) for node, blocks in inner.items()}
+    steps = [
+        replace(step, scratch=scratch.get(node, step.scratch))
+        for node, step in zip(region.nodes, problem.steps, strict=True)
+    ]
+    return profile(Problem(steps, problem.values)).peak
 
 
 def _settle(block: _Block, limit: int, decisions: list[Decision], apply: bool) -> None:

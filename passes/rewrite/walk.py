@@ -11,6 +11,8 @@ from hlo import ir
 from hlo.diagnostics import CompileError, UnsupportedError
 from hlo.passes.rewrite.builder import Builder
 
+CONTROL_FLOW = frozenset({"hlo.while", "hlo.if", "hlo.case"})
+
 Expansion: TypeAlias = Callable[[ir.Operation, Builder], "Sequence[ir.Value] | None"]
 
 
@@ -51,6 +53,44 @@ def reads_from_outside(op: ir.Operation) -> list[tuple[ir.Operation, int, ir.Val
         inside.update(results_of(inner))
         reads += [(inner, i, value) for i, value in enumerate(operands_of(inner))]
     return [read for read in reads if read[2] not in inside]
+
+
+class ValuesRead:
+    """What ops and the ops in them read of what is defined around them, found once for an op with
+    regions: what changes what such an op reads, or erases ops, says so.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[ir.Value, set[ir.Value]] = {}  # by first result
+
+    def of(self, op: ir.Operation) -> set[ir.Value]:
+        """The values, which nobody changes."""
+        found = set(operands_of(op))
+        if not len(op.regions):
+            return found
+        known = self._found.get(op.results[0]) if len(op.results) else None
+        if known is not None:
+            return known
+        inside: set[ir.Value] = set()
+        for region in op.regions:
+            for block in region.blocks:
+                inside.update(block.arguments)
+                for view in block.operations:
+                    found |= self.of(view.operation)
+                    inside.update(results_of(view.operation))
+        found -= inside
+        if len(op.results):
+            self._found[op.results[0]] = found
+        return found
+
+    def forget(self, op: ir.Operation) -> None:
+        """An op, or one in it, reads something else from now on."""
+        if len(op.results):
+            self._found.pop(op.results[0], None)
+
+    def forget_all(self) -> None:
+        """Ops were erased."""
+        self._found.clear()
 
 
 def replace(op: ir.Operation, values: Sequence[ir.Value]) -> None:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.rewrite.signature import keep_branch_results, keep_carries
-from hlo.passes.rewrite.walk import body_of, operations, operations_named, terminator_of
+from hlo.passes.rewrite.walk import (
+    CONTROL_FLOW,
+    ValuesRead,
+    body_of,
+    operations_named,
+    terminator_of,
+)
 from hlo.passes.simplify.dead_code import erase_dead_ops, has_effects
 
 
@@ -25,13 +31,14 @@ class ForwardCarries(Pass):
     def run(self, module: ir.Module) -> bool:
         """Outer loops first: what they forward is invariant for inner ones."""
         changed = False
-        for op in operations_named(module, {"hlo.while", "hlo.if", "hlo.case"}):
+        reads = ValuesRead()
+        for op in operations_named(module, CONTROL_FLOW):
             changed |= _forward(op) if op.name == "hlo.while" else _forward_results(op)
-        for op in reversed(operations_named(module, {"hlo.while", "hlo.if", "hlo.case"})):
-            if op.name == "hlo.while":
-                changed |= _drop_dead_carries(op)
-            else:
-                changed |= _drop_unused_results(op)
+        for op in reversed(operations_named(module, CONTROL_FLOW)):
+            is_loop = op.name == "hlo.while"
+            if _drop_dead_carries(op, reads) if is_loop else _drop_unused_results(op):
+                reads.forget_all()
+                changed = True
         return changed
 
 
@@ -79,8 +86,8 @@ def _replace(old: ir.Value, new: ir.Value) -> bool:
     return True
 
 
-def _drop_dead_carries(loop: ir.Operation) -> bool:
-    live = _live_carries(loop)
+def _drop_dead_carries(loop: ir.Operation, reads: ValuesRead) -> bool:
+    live = _live_carries(loop, reads)
     if len(live) == len(loop.results):
         return False
     body = body_of(loop, 1)
@@ -106,7 +113,7 @@ def erase_dead_ops_in(block: ir.Block) -> None:
                 erase_dead_ops_in(region.blocks[0])
 
 
-def _live_carries(loop: ir.Operation) -> set[int]:
+def _live_carries(loop: ir.Operation, reads: ValuesRead) -> set[int]:
     """The carries that results, the condition, or effects of the body need, through any number of
     iterations."""
     condition, body = body_of(loop, 0), body_of(loop, 1)
@@ -119,23 +126,16 @@ def _live_carries(loop: ir.Operation) -> set[int]:
         or next(iter(condition.arguments[i].uses), None) is not None
     }
     ops = [view.operation for view in body.operations][:-1]
-    reads = [_values_read(op) for op in ops]
+    reads_of_ops = [reads.of(op) for op in ops]
     while True:
         needed = {returned[i] for i in live}
-        for op, read in zip(reversed(ops), reversed(reads), strict=True):
+        for op, read in zip(reversed(ops), reversed(reads_of_ops), strict=True):
             if has_effects(op) or any(result in needed for result in op.results):
                 needed |= read
         grown = live | {argument_index[value] for value in needed if value in argument_index}
         if grown == live:
             return live
         live = grown
-
-
-def _values_read(op: ir.Operation) -> set[ir.Value]:
-    """Operands of an op and of the ops in it."""
-    if not len(op.regions):
-        return set(op.operands)
-    return {value for inner in operations(op) for value in inner.operands}
 
 
 def _drop_unused_results(branch: ir.Operation) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.rewrite.tensor_types import bit_width, is_tensor, size_of
-from hlo.passes.rewrite.walk import body_of, operations, operations_named
+from hlo.passes.rewrite.walk import ValuesRead, body_of, operations_named
 from hlo.passes.simplify.dead_code import has_effects
 
 # Cheaper to compute than to load: they move only when something that moves needs them.
@@ -75,22 +75,19 @@ class HoistLoopInvariants(Pass):
     def run(self, module: ir.Module) -> bool:
         """Inner loops first, so that an invariant can leave several."""
         changed = False
+        reads = ValuesRead()
         for loop in reversed(operations_named(module, {"hlo.while"})):
-            changed |= _hoist(loop)
+            changed |= _hoist(loop, reads)
         return changed
 
 
-def _hoist(loop: ir.Operation) -> bool:
+def _hoist(loop: ir.Operation, reads: ValuesRead) -> bool:
     body = body_of(loop, 1)
     inside: set[ir.Value] = set(body.arguments)
     invariant: list[ir.Operation] = []
     for view in list(body.operations)[:-1]:
         op = view.operation
-        if (
-            len(op.results)
-            and _may_move(op)
-            and not any(value in inside for value in _values_read(op))
-        ):
+        if len(op.results) and _may_move(op) and inside.isdisjoint(reads.of(op)):
             invariant.append(op)
         else:
             inside.update(op.results)
@@ -100,12 +97,12 @@ def _hoist(loop: ir.Operation) -> bool:
         wanted = any(result in needed for result in op.results)
         if wanted or _is_worthwhile(op):
             moving.add(op.results[0])
-            needed |= _values_read(op)
+            needed |= reads.of(op)
     # A cheap op that stays in use in the loop is copied rather than kept in memory.
     moved = [op for op in invariant if op.results[0] in moving]
     for op in moved:
         if op.name in _CHEAP and _used_in(op, moving):
-            _copy_for_movers(op, loop, moving)
+            _copy_for_movers(op, loop, moving, reads)
         else:
             op.move_before(loop)
     return any(op.name not in _CHEAP for op in moved)
@@ -113,16 +110,6 @@ def _hoist(loop: ir.Operation) -> bool:
 
 def _may_move(op: ir.Operation) -> bool:
     return not has_effects(op) and op.name != "hlo.optimization_barrier"
-
-
-def _values_read(op: ir.Operation) -> set[ir.Value]:
-    """What an op and the ops in it read of what is defined around it."""
-    if not len(op.regions):
-        return set(op.operands)
-    inner = operations(op)
-    defined = {result for each in inner[1:] for result in each.results}
-    defined |= {a for each in inner for region in each.regions for a in region.blocks[0].arguments}
-    return {value for each in inner for value in each.operands} - defined
 
 
 def _is_worthwhile(op: ir.Operation) -> bool:
@@ -145,24 +132,33 @@ def _bytes(values: ir.OpResultList | list[ir.Value]) -> int:
 def _used_in(op: ir.Operation, moving: set[ir.Value]) -> bool:
     """Whether an op that stays uses a result."""
     return any(
-        not _moves(use.owner.operation, op, moving) for result in op.results for use in result.uses
+        not _moves(_path_to(use.owner.operation, op)[-1], moving)
+        for result in op.results
+        for use in result.uses
     )
 
 
-def _moves(user: ir.Operation, op: ir.Operation, moving: set[ir.Value]) -> bool:
-    """Whether a user of `op`, or the op of `op`'s block that holds it, is among those that move."""
-    block = op.block
-    while user.block != block:
-        parent = user.parent
+def _path_to(user: ir.Operation, op: ir.Operation) -> list[ir.Operation]:
+    """A user of `op` and the ops around it, up to the one in `op`'s block."""
+    path = [user]
+    while path[-1].block != op.block:
+        parent = path[-1].parent
         assert parent is not None  # the block of `op` holds every user
-        user = parent.operation
-    return len(user.results) > 0 and user.results[0] in moving
+        path.append(parent.operation)
+    return path
 
 
-def _copy_for_movers(op: ir.Operation, loop: ir.Operation, moving: set[ir.Value]) -> None:
+def _moves(op: ir.Operation, moving: set[ir.Value]) -> bool:
+    return len(op.results) > 0 and op.results[0] in moving
+
+
+def _copy_for_movers(
+    op: ir.Operation, loop: ir.Operation, moving: set[ir.Value], reads: ValuesRead
+) -> None:
     copy = op.clone(ip=ir.InsertionPoint(loop))
     for result, copied in zip(op.results, copy.results, strict=True):
-        users = [use.owner.operation for use in result.uses]
-        for user in users:
-            if _moves(user, op, moving):
-                user.replace_uses_of_with(result, copied)
+        for path in [_path_to(use.owner.operation, op) for use in result.uses]:
+            if _moves(path[-1], moving):
+                path[0].replace_uses_of_with(result, copied)
+                for changed in path:
+                    reads.forget(changed)

@@ -123,21 +123,3 @@ time.sleep(0.2)
 print("end")
 """
     assert _run(script, tmp_path) == "end"
-
-
-def test_calls_nested_too_deep_are_an_error(tmp_path: Path) -> None:
-    script = """
-functions = ["func.func @main(%a: tensor<f32>) -> tensor<f32> {\\n"
-    "%0 = func.call @f0(%a) : (tensor<f32>) -> tensor<f32>\\nreturn %0 : tensor<f32>\\n}"]
-for i in range(3000):
-    inner = f"func.call @f{i + 1}(%a) : (tensor<f32>) -> tensor<f32>"
-    inner = inner if i < 2999 else "hlo.sine %a : tensor<f32>"
-    functions.append(f"func.func private @f{i}(%a: tensor<f32>) -> tensor<f32> {{\\n"
-        f"%0 = {inner}\\nreturn %0 : tensor<f32>\\n}}")
-try:
-    hlo.compile("\\n".join(functions))
-except hlo.CompileError as error:
-    print("too deep" in str(error))
-works(4)
-"""
-    assert _run(script, tmp_path) == "True"

@@ -16,6 +16,7 @@ from hlo.driver.gpu_output import GpuOutput, gpu_output
 from hlo.driver.late_phases import SPLIT_MARKER, late_phase_text
 from hlo.driver.pass_pipeline import Instrumentation, PassTiming, PipelineElement, run_pipeline
 from hlo.driver.phases import Phase
+from hlo.driver.preconditions import depth_as_error
 from hlo.driver.program_text import bytecode_of, text_of
 from hlo.driver.reports import NO_REPORTS, Reports, report_text
 from hlo.importers.program import is_bytecode, load_program
@@ -73,8 +74,10 @@ def run_opt(options: OptOptions) -> int:
     for index, chunk in enumerate(chunks):
         module = load_program(chunk, source_name=source_name)
         mark_donated(module, options.reports.donate)
-        timings = run_pipeline(module, options.pipeline, _instrumentation(options, index, module))
-        outputs.append(_printed(module, options))
+        watch = _instrumentation(options, index, module)
+        with depth_as_error():
+            timings = run_pipeline(module, options.pipeline, watch)
+            outputs.append(_printed(module, options))
         if options.timing:
             sys.stderr.write(timing_report(timings))
     write_output(options.output, _joined(outputs))
@@ -227,7 +230,8 @@ def _diagnostics_of(
     handler: Any = context.attach_diagnostic_handler(collect)
     try:
         module = load_program(chunk, context=context, source_name=source_name)
-        run_pipeline(module, options.pipeline, Instrumentation(verify_each=options.verify_each))
+        with depth_as_error():
+            run_pipeline(module, options.pipeline, Instrumentation(verify_each=options.verify_each))
     except CompileError as error:
         found.extend(_raised(error))
     finally:

@@ -11,6 +11,7 @@ from typing import Any
 from hlo import ir
 from hlo.diagnostics import CompileError, UnsupportedError
 from hlo.passes.hlo_to_host.program import entry_of
+from hlo.recursion import FRAMES, room_for_recursion
 
 _MOST_BYTES = 2**63 - 1
 _FLAGS = (
@@ -106,14 +107,15 @@ def check_functions(module: ir.Module) -> None:
 
 @contextmanager
 def depth_as_error() -> Generator[None]:
-    """Turns a program nested too deep for the passes into an error that says so."""
-    try:
-        yield
-    except RecursionError as error:
-        raise UnsupportedError(
-            "regions or calls nest too deep to compile; make the program flatter, or raise "
-            "Python's recursion limit (sys.setrecursionlimit)"
-        ) from error
+    """Room for passes that call themselves, and an error that says so where it is too little."""
+    with room_for_recursion():
+        try:
+            yield
+        except RecursionError as error:
+            raise UnsupportedError(
+                f"the passes nest more than {FRAMES} calls of Python for this program; "
+                "make it flatter"
+            ) from error
 
 
 def _index(value: object) -> int | None:
