@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from hlo.passes.cost.cycles import GATHERED, SIMPLE, cycles, vectors
 from hlo.passes.cost.launch_time import cores_for
-from hlo.passes.cost.machine import HOST, Machine
+from hlo.passes.cost.machine import HOST
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.hlo_to_loops.graph import Node
 
@@ -47,9 +47,8 @@ class Choice:
 
 
 def again_or_stored(
-    node: Node, taken: int, kernels: int, distance: int, alone: bool, times: float = 0,
-    machine: Machine = HOST,
-) -> Choice:  # fmt: skip
+    node: Node, taken: int, kernels: int, distance: int, alone: bool, times: float = 0
+) -> Choice:
     """What both ways cost.
 
     Args:
@@ -60,16 +59,16 @@ def again_or_stored(
             is not counted: small kernels are joined with others later.
         times: how often they compute it; 0 for as often as there are kernels.
     """
-    cores, size = cores_for(node, machine), bytes_of(node.results[0])
-    level = machine.level_of(distance)
+    cores, size = cores_for(node, HOST), bytes_of(node.results[0])
+    level = HOST.level_of(distance)
 
-    arithmetic = cycles(node) / machine.clock / cores
+    arithmetic = cycles(node) / HOST.clock / cores
 
     def seconds(times: float, moved: int) -> float:
-        return max(times * arithmetic, machine.seconds_from(level, moved, cores))
+        return max(times * arithmetic, HOST.seconds_from(level, moved, cores))
 
     stored = seconds(1, taken + size * (kernels + alone))
-    return Choice(stored, seconds(times or kernels, kernels * taken), machine.levels[level].name)
+    return Choice(stored, seconds(times or kernels, kernels * taken), HOST.levels[level].name)
 
 
 def readers_should_compute(made: Sequence[Node], size: int, readers: int) -> bool:
@@ -80,13 +79,12 @@ def readers_should_compute(made: Sequence[Node], size: int, readers: int) -> boo
         size: its bytes.
         readers: how many kernels read it.
     """
-    machine = HOST
     moved = size * (1 + readers)
-    computing = readers * sum(map(cycles, made)) / machine.clock
-    return computing <= machine.seconds_from(machine.level_of(2 * size), moved)
+    computing = readers * sum(map(cycles, made)) / HOST.clock
+    return computing <= HOST.seconds_from(HOST.level_of(2 * size), moved)
 
 
-def is_cheaper_side_by_side(node: Node, times: int, machine: Machine = HOST) -> bool:
+def is_cheaper_side_by_side(node: Node, times: int) -> bool:
     """Whether a slice's elements are better stored than looked up wherever they are.
 
     Args:
@@ -98,7 +96,7 @@ def is_cheaper_side_by_side(node: Node, times: int, machine: Machine = HOST) -> 
     result = node.results[0]
     looked_up = GATHERED * result.size
     vectorised = SIMPLE * vectors(result)
-    around = WORTH_A_KERNEL * machine.launch * machine.clock
+    around = WORTH_A_KERNEL * HOST.launch * HOST.clock
     return times * looked_up > around + looked_up + times * vectorised
 
 

@@ -54,9 +54,9 @@ def estimate(node: Node, traffic: Sequence[int], machine: Machine) -> Estimate:
     )
 
 
-def seconds_from_memory(node: Node, machine: Machine = HOST) -> float:
+def seconds_from_memory(node: Node) -> float:
     """Of a kernel whose operands left the caches since they were made."""
     moved = transfers_of(node)
-    traffic = [0] * len(machine.levels)
+    traffic = [0] * len(HOST.levels)
     traffic[MEMORY] = moved.bytes_read + moved.bytes_written
-    return estimate(node, traffic, machine).seconds
+    return estimate(node, traffic, HOST).seconds

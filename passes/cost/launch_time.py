@@ -33,9 +33,7 @@ class LaunchChoice:
         )
 
 
-def launch_choice(
-    launches: Sequence[Sequence[Node]], in_loop: bool = False, machine: Machine = HOST
-) -> LaunchChoice:
+def launch_choice(launches: Sequence[Sequence[Node]], in_loop: bool = False) -> LaunchChoice:
     """What both ways cost.
 
     Args:
@@ -43,21 +41,19 @@ def launch_choice(
         in_loop: whether they are in a loop, where a launch costs next to nothing.
     """
     members = [node for launch in launches for node in launch]
-    apart = sum(launch_seconds(launch, in_loop, machine) for launch in launches)
-    return LaunchChoice(launch_seconds(members, in_loop, machine), apart)
+    apart = sum(launch_seconds(launch, in_loop) for launch in launches)
+    return LaunchChoice(launch_seconds(members, in_loop), apart)
 
 
-def launch_seconds(
-    members: Sequence[Node], in_loop: bool = False, machine: Machine = HOST
-) -> float:
+def launch_seconds(members: Sequence[Node], in_loop: bool = False) -> float:
     """Of kernels in one launch, from launch to return."""
     parts = [part for node in members for part in _parts(node)]
     head, parallel, tail = phases(parts)
-    divided = sum(seconds_alone(node, machine) for node in parallel)
-    serial = sum(seconds_alone(node, machine) for node in (*head, *tail))
-    cores = min(machine.cores, machine.pieces(divided))
-    around = 0.0 if in_loop else machine.launch
-    return around + serial + divided / cores + (machine.fork if cores > 1 else 0.0)
+    divided = sum(map(seconds_alone, parallel))
+    serial = sum(map(seconds_alone, (*head, *tail)))
+    cores = min(HOST.cores, HOST.pieces(divided))
+    around = 0.0 if in_loop else HOST.launch
+    return around + serial + divided / cores + (HOST.fork if cores > 1 else 0.0)
 
 
 def phases(members: Sequence[Node]) -> tuple[list[Node], list[Node], list[Node]]:
@@ -124,7 +120,7 @@ def _parts(node: Node) -> list[Node]:
     return [node]
 
 
-def tail_choice(first: Node, tail: Sequence[Node], machine: Machine = HOST) -> LaunchChoice:
+def tail_choice(first: Node, tail: Sequence[Node]) -> LaunchChoice:
     """What both ways cost of kernels that one thread does when a launch is done, or others do in
     launches of their own.
 
@@ -132,7 +128,7 @@ def tail_choice(first: Node, tail: Sequence[Node], machine: Machine = HOST) -> L
         first: what the launch does before.
         tail: kernels that read what it makes.
     """
-    around = launch_seconds([first], machine=machine)
-    serial = sum(seconds_alone(node, machine) for node in tail)
-    apart = sum(launch_seconds([node], machine=machine) for node in tail)
+    around = launch_seconds([first])
+    serial = sum(map(seconds_alone, tail))
+    apart = sum(launch_seconds([node]) for node in tail)
     return LaunchChoice(around + serial, around + apart)

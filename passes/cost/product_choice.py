@@ -115,17 +115,17 @@ def product_of(node: Node) -> Product:
     )
 
 
-def product_cycles(node: Node, way: Way | None = None, machine: Machine = HOST) -> float:
+def product_cycles(node: Node, way: Way | None = None) -> float:
     """Cycles of one core that a `dot_general` takes.
 
     Args:
         way: the generated kernel; None for the one that it has if it is alone.
     """
     product = product_of(node)
-    if way is None and product_choice(node, machine).calls_library:
-        calls = machine.library.entered + product.batch * machine.library.call
-        return library_cycles(product, machine.library) + calls * machine.clock
-    return generated_cycles(product, way or way_of(node), machine)
+    if way is None and product_choice(node).calls_library:
+        calls = HOST.library.entered + product.batch * HOST.library.call
+        return library_cycles(product, HOST.library) + calls * HOST.clock
+    return generated_cycles(product, way or way_of(node), HOST)
 
 
 def library_choices(

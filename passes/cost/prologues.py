@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hlo.passes.cost.cycles import cycles, vectors
 from hlo.passes.cost.launch_time import cores_for
-from hlo.passes.cost.machine import HOST, Machine
+from hlo.passes.cost.machine import HOST
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.hlo_to_loops.graph import Node
 
@@ -47,9 +47,8 @@ class PrologueChoice:
 
 
 def packed_or_stored(
-    convolution: Node, chain: Sequence[Node], taken: int, times: float, anyway: bool,
-    machine: Machine = HOST,
-) -> PrologueChoice:  # fmt: skip
+    convolution: Node, chain: Sequence[Node], taken: int, times: float, anyway: bool
+) -> PrologueChoice:
     """What both ways cost.
 
     Args:
@@ -60,16 +59,16 @@ def packed_or_stored(
         anyway: whether it is packed also if it is in memory.
     """
     result = chain[0].results[0]
-    size, cores = bytes_of(result), cores_for(chain[0], machine)
-    level = machine.level_of(size + taken)
+    size, cores = bytes_of(result), cores_for(chain[0], HOST)
+    level = HOST.level_of(size + taken)
 
     def moving(count: int) -> float:
-        return machine.seconds_from(level, count, cores)
+        return HOST.seconds_from(level, count, cores)
 
-    rate = machine.clock * cores
+    rate = HOST.clock * cores
     once = sum(map(cycles, chain))
-    stored = machine.around(cores) + max(once / rate, moving(taken + size)) + moving(size)
+    stored = HOST.around(cores) + max(once / rate, moving(taken + size)) + moving(size)
     copying = 0.0 if anyway else PACKED * vectors(result)
     packed = max(times * (once + copying) / rate, moving(taken))
-    around = cycles(convolution) / machine.clock / cores_for(convolution, machine)
+    around = cycles(convolution) / HOST.clock / cores_for(convolution, HOST)
     return PrologueChoice(stored, packed, times, around)

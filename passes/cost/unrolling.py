@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hlo.passes.cost.cycles import SIMPLE, cycles, vectors
-from hlo.passes.cost.machine import HOST, Machine
+from hlo.passes.cost.machine import HOST
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 from hlo.passes.rewrite.elementwise import ELEMENTWISE
@@ -41,7 +41,7 @@ class Unrolling:
         )
 
 
-def unrolling(loop: Node, count: int, nested: bool, machine: Machine = HOST) -> Unrolling | None:
+def unrolling(loop: Node, count: int, nested: bool) -> Unrolling | None:
     """What both ways take; None if an iteration is not one kernel and ops on scalars.
 
     Args:
@@ -61,10 +61,10 @@ def unrolling(loop: Node, count: int, nested: bool, machine: Machine = HOST) -> 
 
     def seconds(times: int) -> float:
         """Of one kernel that does so many iterations."""
-        return max((times * arithmetic + passing) / machine.clock, _moving_seconds(moved, machine))
+        return max((times * arithmetic + passing) / HOST.clock, _moving_seconds(moved))
 
-    looping = count * (launches * machine.launch + seconds(1))
-    return Unrolling(looping, machine.launch + seconds(count))
+    looping = count * (launches * HOST.launch + seconds(1))
+    return Unrolling(looping, HOST.launch + seconds(count))
 
 
 def _stays_in_kernel(node: Node) -> bool:
@@ -75,6 +75,6 @@ def _stays_in_kernel(node: Node) -> bool:
     return small or node.source.name in _ONE_KERNEL
 
 
-def _moving_seconds(moved: list[Tensor], machine: Machine) -> float:
+def _moving_seconds(moved: list[Tensor]) -> float:
     amount = sum(map(bytes_of, moved))
-    return machine.seconds_from(machine.level_of(amount), amount)
+    return HOST.seconds_from(HOST.level_of(amount), amount)
