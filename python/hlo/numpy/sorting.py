@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
 from hlo import lax
 from hlo.frontend.dtypes import BOOL, INT32, kind, promote_types
-from hlo.frontend.operands import broadcast_to, convert, normalized_axis, shape_error, to_tracer
+from hlo.frontend.operands import (
+    broadcast_to,
+    convert,
+    normalized_axes,
+    normalized_axis,
+    shape_error,
+    to_tracer,
+)
 from hlo.frontend.operation import operation
 from hlo.frontend.tracer import ArrayLike, Tracer
 from hlo.numpy import elementwise as ew
 from hlo.numpy.manipulation import moveaxis, ravel
+from hlo.numpy.reductions import Axis
 
 
 @operation
@@ -107,18 +116,17 @@ def _not_after(x: Tracer, y: Tracer) -> Tracer:
 
 
 @operation
-def quantile(x: ArrayLike, q: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Tracer:
-    """Quantiles along an axis (of the flat array by default), linearly interpolated; NaN spreads.
+def quantile(x: ArrayLike, q: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Tracer:
+    """Quantiles along one or more axes (of the flat array by default), linearly interpolated; NaN
+    spreads.
 
     The result has q's dimensions first.
     """
     operand = ew.inexact("quantile", x)[0]
     rank = operand.ndim
-    if axis is None:
-        values, place = ravel(operand), 0
-    else:
-        place = normalized_axis("quantile", axis, rank)
-        values = moveaxis(operand, place, 0)
+    places = range(rank) if axis is None else normalized_axes("quantile", axis, rank)
+    moved = moveaxis(operand, tuple(places), tuple(range(len(places))))
+    values = lax.reshape(moved, (prod(moved.shape[: len(places)]), *moved.shape[len(places) :]))
     fractions = convert(to_tracer(q), values.dtype)
     ordered = lax.sort(values, 0)
     last = values.shape[0] - 1
@@ -137,23 +145,20 @@ def quantile(x: ArrayLike, q: ArrayLike, axis: int | None = None, keepdims: bool
         broadcast_to(missing, BOOL, mixed.shape), lax.full_like(mixed, np.nan), mixed
     )
     if keepdims:
-        ones = (1,) * rank if axis is None else ()
-        shape = list(ones) or [*operand.shape[:place], 1, *operand.shape[place + 1 :]]
+        shape = [1 if i in places else extent for i, extent in enumerate(operand.shape)]
         mixed = lax.reshape(mixed, (*fractions.shape, *shape))
     return mixed
 
 
 @operation
-def percentile(
-    x: ArrayLike, q: ArrayLike, axis: int | None = None, keepdims: bool = False
-) -> Tracer:
+def percentile(x: ArrayLike, q: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Tracer:
     """`quantile` of hundredths."""
     return quantile(x, ew.divide(q, 100), axis, keepdims)
 
 
 @operation
-def median(x: ArrayLike, axis: int | None = None, keepdims: bool = False) -> Tracer:
-    """The middle of the ordered elements along an axis, of the flat array by default."""
+def median(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Tracer:
+    """The middle of the ordered elements along one or more axes, of the flat array by default."""
     return quantile(x, 0.5, axis, keepdims)
 
 

@@ -420,6 +420,14 @@ CASES: dict[str, tuple[Callable[..., Any], ...]] = {
         lambda n, x: (n.median(x), n.quantile(x, 0.3, 1), n.percentile(x, n.array([20.0, 70]), 0)),
         floats(5, 6),
     ),
+    "median_axes": (
+        lambda n, x: (
+            n.median(x, (1, -3)),
+            n.quantile(x, n.array([0.3, 0.8]), (2, 0), keepdims=True),
+            n.percentile(x, 20.0, ()),
+        ),
+        floats(3, 4, 5),
+    ),
     "median_nan": (lambda n, x: n.median(x), SPECIAL),
     "bincount": (lambda n, x: n.bincount(x, length=6), integers(20, low=0, high=7)),
     "nonzero": (lambda n, x: n.nonzero(x, size=9, fill_value=-1), integers(3, 5, low=0, high=2)),
