@@ -70,11 +70,11 @@ class LibraryCall:
 
     Attributes:
         library, function: as of `hlo.gpu.plan.VendorCall`.
-        reads, writes: positions of the kernel's inputs, outputs and scratch buffers.
+        reads, writes: positions of the kernel's buffers, and behind them of `scratch`.
         parameters: what else the function takes.
-        before, after: stages around the call, on all of the kernel's buffers.
-        scratch: (elements, element type) of buffers that only the call and they use, behind those
-            of the kernel's own stages.
+        before, after: stages around the call, on all of those.
+        scratch: (elements, element type) of buffers that only the call and they use; no part of
+            the arena, since they are needed only where the call is made.
     """
 
     library: str
@@ -107,10 +107,10 @@ class GpuKernel(Kernel):
     counters: tuple[int, ...] = ()
 
     def with_library(self, call: LibraryCall) -> GpuKernel:
-        """The kernel that may be such a call, with the buffers that this works in."""
+        """The kernel that may be such a call."""
         # Kernels of one text are one kernel: what the call does besides must be in it.
         text = f"{self.text}// {call.library} {call.function} {call.parameters}\n"
-        return replace(self, text=text, library=call, scratch=self.scratch + call.scratch)
+        return replace(self, text=text, library=call)
 
 
 def stage(

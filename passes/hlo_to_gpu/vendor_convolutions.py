@@ -4,6 +4,7 @@ A convolution of StableHLO is one of three of the library's: forward, the gradie
 (which turns the window around, and spreads the input where the forward one has strides), or that
 of its window (which is as large as the places of the result, and the other way around). Operands
 must be inputs of the kernel: what is computed on the way to them, the library does not compute.
+What follows is its own if it has the like, else a kernel behind the call.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hlo.gpu.convolution import Convolution, Direction, Layout, layouts_of
+from hlo.gpu.convolution import Convolution, Direction, Layout, layouts_of, strides_of
 from hlo.passes.hlo_to_gpu.gpu_kernel import LibraryCall, Stage, stage
 from hlo.passes.hlo_to_gpu.rows import block_for, guarded_threads
 from hlo.passes.hlo_to_gpu.thread_builder import ThreadBuilder
@@ -21,11 +22,11 @@ from hlo.passes.hlo_to_gpu.vendor_epilogue import Epilogue
 from hlo.passes.hlo_to_gpu.vendor_products import SMALLEST_FLOPS
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
 from hlo.passes.hlo_to_loops.buffer import Buffer
-from hlo.passes.hlo_to_loops.builder import Builder
+from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
-from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
+from hlo.passes.hlo_to_loops.loop_kernel import FOLDS, argument_buffers
 
 MOST_SPATIAL = 3
 _TYPES = {  # of the factors, of the result
@@ -87,6 +88,7 @@ class _Placed:
             where no strides say where its elements are.
         turns: whether spatial dimensions of more than one element are turned around.
         tensor, at: the operand that it is, for one that is read.
+        order: for the result, which of its dimensions these are.
     """
 
     dims: tuple[int, ...]
@@ -94,6 +96,7 @@ class _Placed:
     turns: frozenset[bool] = _STRAIGHT
     tensor: Tensor | None = None
     at: _At | None = None
+    order: tuple[int, ...] | None = None
 
     def layouts(self) -> frozenset[Layout]:
         """Those that it has, turned around or not."""
@@ -120,24 +123,20 @@ def vendor_convolution(region: Region, *, tf32: bool, deterministic: bool) -> Li
         tf32: whether its f32 factors may be rounded to tf32.
         deterministic: as of `Convolution`.
     """
-    nodes = [node for node in region.nodes if node.name == "convolution"]
-    if len(nodes) != 1 or len(region.results) != 1:
-        return None
-    (node,), (result,) = nodes, region.results
+    (node,) = (node for node in region.nodes if node.name == "convolution")
+    result = node.results[0]
     factors = {operand.type.name for operand in node.operands}
-    kinds = (min(factors), result.type.name)
-    same = result.shape == node.results[0].shape and result.size > 0
-    if len(factors) > 1 or kinds not in _TYPES or not same:
-        return None
-    if not 1 <= result.rank - 2 <= MOST_SPATIAL:
+    if len(factors) > 1 or not 1 <= result.rank - 2 <= MOST_SPATIAL or result.size == 0:
         return None
     found = _Reader(region, node).found()
     if found is None or found.convolution.flops < SMALLEST_FLOPS:
         return None
     plain = replace(
-        found.convolution, factor=kinds[0], result=kinds[1], tf32=tf32, deterministic=deterministic
-    )
-    return _call(region, node, replace(found, convolution=plain))
+        found.convolution, factor=min(factors), result=result.type.name, tf32=tf32,
+        deterministic=deterministic,
+    )  # fmt: skip
+    known = replace(found, convolution=plain)
+    return _fused(region, node, known) or _followed(region, node, known)
 
 
 class _Reader:
@@ -225,7 +224,8 @@ class _Reader:
         w, shape = self.windows, self.node.results[0].shape
         order = (w.output[first], w.output[second], *(w.output[s] for s in w.spatial))
         steps = suffix_products(shape)
-        return _Placed(tuple(shape[d] for d in order), tuple(steps[d] for d in order))
+        dims, strides = (tuple(values[d] for d in order) for values in (shape, steps))
+        return _Placed(dims, strides, order=order)
 
     def _read(self, tensor: Tensor, order: Sequence[int]) -> _Placed:
         dims = tuple(tensor.shape[d] for d in order)
@@ -321,64 +321,151 @@ def _source(tensor: Tensor, region: Region) -> Tensor | None:
     return tensor
 
 
-def _call(region: Region, node: Node, found: _Found) -> LibraryCall | None:
-    """The call, with what follows the convolution; None if something else does."""
-    convolution = found.convolution
+def _fused(region: Region, node: Node, found: _Found) -> LibraryCall | None:
+    """The call that does what follows the convolution too; None if it has nothing like it."""
+    convolution, result = found.convolution, region.results[0]
     feature = node.attributes["dimension_numbers"]["output"].index("f")
     forward = convolution.direction == "forward"
+    if len(region.results) > 1 or result.shape != node.results[0].shape:
+        return None
     epilogue = Epilogue(region, node, (feature,), residual=forward)
     activation = epilogue.activation(_ACTIVATIONS if forward else ("",))
     if activation is None or (not forward and epilogue.bias is not None):
         return None
-    extra = [tensor for tensor in (epilogue.bias, epilogue.residual) if tensor is not None]
     whole = replace(
-        convolution, bias=epilogue.bias is not None, residual=epilogue.residual is not None,
-        activation=activation,
+        convolution, result=result.type.name, bias=epilogue.bias is not None,
+        residual=epilogue.residual is not None, activation=activation,
     )  # fmt: skip
-    placed = {"x": found.x, "w": found.w, "y": found.y}
-    operands = [placed[name].tensor for name in convolution.operands]
-    sources = [None if tensor is None else _source(tensor, region) for tensor in operands]
-    reads = [region.arguments.index(t) for t in (*sources, *extra) if t is not None]
-    if len(reads) != len(operands) + len(extra):
+    extra = [tensor for tensor in (epilogue.bias, epilogue.residual) if tensor is not None]
+    call = _Call(region, node, replace(found, convolution=whole))
+    return call.made(extra, call.outputs[0], follows=False)
+
+
+def _followed(region: Region, node: Node, found: _Found) -> LibraryCall | None:
+    """The call of the convolution alone, with a stage behind it that does the rest.
+
+    That passes the result through memory once more, which the convolution may make up for.
+    """
+    result = node.results[0]
+    if any(tensor.size != result.size for tensor in region.results) or len(_folds(region)) > 1:
         return None
-    result = len(region.arguments)
-    call = LibraryCall("cudnn", "convolution", tuple(reads), (result,), whole.parameters())
-    if not found.copied:
-        return call
-    scratch = Buffer("%scratch0", math.prod(convolution.w), node.operands[1].type)
-    stages = (_copy(region, found, scratch),)
-    held = replace(call, scratch=((scratch.elements, scratch.type),))
-    if convolution.direction == "weights":
-        return replace(held, writes=(result + 1,), after=stages)
-    reads[convolution.operands.index("w")] = result + 1
-    return replace(held, reads=tuple(reads), before=stages)
+    call = _Call(region, node, found)
+    # The library's result lies where a result of the kernel will.
+    pairs = zip(region.results, call.outputs, strict=True)
+    target = next((buffer for tensor, buffer in pairs if tensor.type == result.type), None)
+    return call.made((), target, follows=True)
 
 
-def _copy(region: Region, found: _Found, scratch: Buffer) -> Stage:
-    """The window from where it is to the library's layout, or, of a gradient, the other way."""
-    convolution, w = found.convolution, found.w
-    spatial = range(2, len(w.dims))
-    order = (0, 1, *spatial) if convolution.layout == "first" else (0, *spatial, 1)
-    inputs, outputs = argument_buffers(region)
-    block = block_for(scratch.elements)
-    em = ThreadEmitter(ThreadBuilder(block), inputs)
-    backwards = convolution.direction == "weights"
+def _folds(region: Region) -> list[Node]:
+    return [node for node in region.nodes if node.name in FOLDS]
 
-    def body(unit: Affine) -> None:
-        places = em.dims(Position.of_offset(unit), [w.dims[d] for d in order])
-        at = dict(zip(order, places, strict=True))
-        indices = [at[d] for d in range(len(w.dims))]
-        if backwards:
-            assert w.strides is not None
-            offset = ZERO
-            for index, step in zip(indices, w.strides, strict=True):
-                offset = offset + index * step
-            em.store(em.load(scratch, unit), outputs[0], offset)
-            return
+
+class _Call:
+    """A call as it is put together."""
+
+    def __init__(self, region: Region, node: Node, found: _Found) -> None:
+        self.region, self.node, self.found = region, node, found
+        self.inputs, self.outputs = argument_buffers(region)
+
+    def made(
+        self, extra: Sequence[Tensor], target: Buffer | None, *, follows: bool
+    ) -> LibraryCall | None:
+        """The call.
+
+        Args:
+            extra: inputs of the kernel that it reads besides the factors.
+            target: where the library's result is, unless it is a window that is copied.
+            follows: whether more is computed of its result.
+        """
+        convolution, found = self.found.convolution, self.found
+        gradient = convolution.direction == "weights"
+        if (convolution.factor, convolution.result) not in _TYPES:
+            return None
+        placed = {"x": found.x, "w": found.w, "y": found.y}
+        operands = [placed[name].tensor for name in convolution.operands]
+        sources = [None if t is None else _source(t, self.region) for t in operands]
+        if None in sources:
+            return None
+        reads = [self.inputs[t] for t in (*sources, *extra) if t is not None]
+        scratch = [self._window()] if found.copied else []
+        everything = [*self.inputs.values(), *self.outputs, *scratch]
+        before: tuple[Stage, ...] = ()
+        after: tuple[Stage, ...] = ()
+        if found.copied and gradient:
+            target, follows = scratch[0], True
+        elif found.copied:
+            before = (self._copied_window(scratch[0], everything),)
+            reads[convolution.operands.index("w")] = scratch[0]
+        if target is None:
+            return None
+        if follows:
+            after = (self._rest(target, everything),)
+        return LibraryCall(
+            "cudnn", "convolution", tuple(everything.index(buffer) for buffer in reads),
+            (everything.index(target),), convolution.parameters(), before, after,
+            tuple((buffer.elements, buffer.type) for buffer in scratch),
+        )  # fmt: skip
+
+    def _window(self) -> Buffer:
+        """Where the window is in the library's layout."""
+        convolution = self.found.convolution
+        gradient = convolution.direction == "weights"
+        kind = self.node.results[0].type if gradient else self.node.operands[1].type
+        return Buffer("%scratch0", math.prod(convolution.w), kind)
+
+    def _copied_window(self, window: Buffer, buffers: Sequence[Buffer]) -> Stage:
+        """Ahead of the call: the window to the library's layout."""
+        convolution, w = self.found.convolution, self.found.w
         assert w.tensor is not None and w.at is not None
-        em.store(em.element(w.tensor, Position.of_dims(w.at(em, indices))), scratch, unit)
+        tensor, where = w.tensor, w.at
+        spatial = range(2, len(w.dims))
+        order = (0, 1, *spatial) if convolution.layout == "first" else (0, *spatial, 1)
 
-    guarded_threads(em, scratch.elements, body)
-    written = outputs if backwards else [scratch]
-    buffers = [*inputs.values(), *outputs, scratch]
-    return stage(em.b, buffers, written, scratch.elements, block)
+        def body(em: ThreadEmitter, unit: Affine) -> None:
+            places = em.dims(Position.of_offset(unit), [w.dims[d] for d in order])
+            at = dict(zip(order, places, strict=True))
+            indices = [at[d] for d in range(len(w.dims))]
+            em.store(em.element(tensor, Position.of_dims(where(em, indices))), window, unit)
+
+        return self._stage(body, window.elements, buffers, [window])
+
+    def _rest(self, target: Buffer, buffers: Sequence[Buffer]) -> Stage:
+        """Behind the call: the kernel's results, of those of the library in `target`.
+
+        Each element is read at the offset that is then written, so that results may share memory
+        with the same inputs as those of the kernel's own stages, and with `target`.
+        """
+        result, results = self.node.results[0], self.region.results
+        copied = self.found.copied and self.found.convolution.direction == "weights"
+        steps = self._steps() if copied else suffix_products(result.shape)
+
+        def body(em: ThreadEmitter, unit: Affine) -> None:
+            def element(position: Position) -> Value:
+                offset = ZERO
+                for place, step in zip(em.dims(position, result.shape), steps, strict=True):
+                    offset = offset + place * step
+                return em.load(target, offset)
+
+            em.provide(result, element)
+            values = [em.element(tensor, Position.of_offset(unit)) for tensor in results]
+            for value, buffer in zip(values, self.outputs, strict=True):
+                em.store(value, buffer, unit)
+
+        return self._stage(body, result.size, buffers, self.outputs)
+
+    def _steps(self) -> list[int]:
+        """Elements of the library's window between neighbours in each dimension of the result."""
+        convolution, w = self.found.convolution, self.found.w
+        assert w.order is not None
+        steps = strides_of(convolution.w, convolution.layout)
+        return [steps[w.order.index(d)] for d in range(len(w.dims))]
+
+    def _stage(
+        self, body: Callable[[ThreadEmitter, Affine], None], elements: int,
+        buffers: Sequence[Buffer], written: Sequence[Buffer],
+    ) -> Stage:  # fmt: skip
+        """A thread an element."""
+        block = block_for(elements)
+        em = ThreadEmitter(ThreadBuilder(block), self.inputs)
+        guarded_threads(em, elements, lambda unit: body(em, unit))
+        return stage(em.b, buffers, written, elements, block)

@@ -26,7 +26,7 @@ from hlo.gpu.plan import (
     TensorType,
     VendorCall,
 )
-from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, Stage
+from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, LibraryCall, Stage
 from hlo.passes.hlo_to_host.launch_ids import LAUNCH
 from hlo.passes.hlo_to_host.program import HostProgram
 from hlo.passes.lower_to_ptx.modules import GpuModule, named_stages, stages_around
@@ -95,18 +95,14 @@ def host_to_plan(inputs: PlanInputs) -> LaunchPlan:
 
 def _functions(name: str, kernel: GpuKernel) -> list[tuple[str, Stage, int]]:
     """(function, stage, number of buffers) of all stages of a kernel."""
-    everything = len(kernel.inputs) + len(kernel.outputs) + len(kernel.scratch)
-    own = everything - _library_buffers(kernel) + len(kernel.counters)
+    buffers = len(kernel.inputs) + len(kernel.outputs) + len(kernel.scratch)
+    own = buffers + len(kernel.counters)
+    everything = buffers + (0 if kernel.library is None else len(kernel.library.scratch))
     before, after = stages_around(name, kernel)
     return [
         *((function, stage, own) for function, stage in named_stages(name, kernel).items()),
         *((function, stage, everything) for function, stage in {**before, **after}.items()),
     ]
-
-
-def _library_buffers(kernel: GpuKernel) -> int:
-    """How many of a kernel's buffers, the last ones, its own stages do not have."""
-    return 0 if kernel.library is None else len(kernel.library.scratch)
 
 
 def _constant(data: np.ndarray[Any, Any]) -> Constant:
@@ -237,14 +233,14 @@ class _Reader:
                 for function, stage in stages.items()
             )  # fmt: skip
 
-        given = arguments[: len(arguments) - _library_buffers(kernel)]
-        own = launches(named_stages(name, kernel), (*given, *self._counters_of(kernel)))
+        own = launches(named_stages(name, kernel), (*arguments, *self._counters_of(kernel)))
         if not _may_call(kernel, arguments):
             return list(own)
         call = kernel.library
         assert call is not None
-        reads, writes = (tuple(arguments[i] for i in p) for p in (call.reads, call.writes))
-        before, after = (launches(stages, arguments) for stages in stages_around(name, kernel))
+        given = (*arguments, *_workspace(call))
+        reads, writes = (tuple(given[i] for i in p) for p in (call.reads, call.writes))
+        before, after = (launches(stages, given) for stages in stages_around(name, kernel))
         return [
             VendorCall(
                 call.library, call.function, reads, writes, call.parameters, source, own, before,
@@ -269,16 +265,24 @@ class _Reader:
         return [Case(self.loaded[op.operands[0]], branches)]
 
 
+def _workspace(call: LibraryCall) -> list[BufferSlice]:
+    """Where the buffers are that only a call works in."""
+    found: list[BufferSlice] = []
+    start = 0
+    for elements, kind in call.scratch:
+        size = elements * kind.parts * kind.memory_bytes
+        found.append(BufferSlice("workspace", 0, start, size))
+        start += -(-size // ALIGNMENT) * ALIGNMENT
+    return found
+
+
 def _may_call(kernel: GpuKernel, arguments: Sequence[BufferSlice]) -> bool:
-    """Whether a vendor's library may stand for a kernel: it may not write its operands' memory."""
+    """Whether a vendor's library may stand for a kernel: it may not write the inputs' memory."""
     call = kernel.library
     if call is None:
         return False
-    inputs, outputs = len(kernel.inputs), len(kernel.inputs) + len(kernel.outputs)
-    return not any(
-        read.overlaps(written)
-        for read in arguments[:inputs] for written in arguments[inputs:outputs]
-    )  # fmt: skip
+    inputs, given = arguments[: len(kernel.inputs)], (*arguments, *_workspace(call))
+    return not any(read.overlaps(given[i]) for read in inputs for i in call.writes)
 
 
 def _nothing(_: _Reader, __: ir.Operation) -> list[Step]:

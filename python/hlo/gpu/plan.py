@@ -23,8 +23,8 @@ from hlo.gpu.tensor_map import TensorMap
 
 ALIGNMENT = 64  # bytes, of every allocation that a plan's slices start in
 
-Base: TypeAlias = Literal["arena", "argument", "result", "constant"]
-BASES: tuple[Base, ...] = ("arena", "argument", "result", "constant")
+Base: TypeAlias = Literal["arena", "argument", "result", "constant", "workspace"]
+BASES: tuple[Base, ...] = ("arena", "argument", "result", "constant", "workspace")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class BufferSlice:
     """Bytes [offset, offset + bytes) of the arena, or of an argument, a result or a constant.
 
     Attributes:
-        base: which kind of memory.
+        base: which kind of memory; `workspace` is what calls of libraries work in, which is there
+            only where they are made, and for each of them alone.
         index: which argument, result or constant; 0 for the arena.
     """
 
@@ -294,7 +295,8 @@ def accesses(step: Step, plan: LaunchPlan) -> tuple[list[BufferSlice], list[Buff
             more_reads, more_writes = accesses(launch, plan)
             reads += more_reads
             writes += more_writes
-        return reads, writes
+        shared = [[p for p in some if p.base != "workspace"] for some in (reads, writes)]
+        return shared[0], shared[1]
     inner = [*step.condition, *step.body] if isinstance(step, Loop) else [
         s for branch in step.branches for s in branch
     ]  # fmt: skip

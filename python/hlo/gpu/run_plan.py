@@ -130,6 +130,11 @@ class Vendor(Protocol):
         """Whether it is to make a call."""
         ...
 
+    @property
+    def workspace(self) -> int:
+        """Address of the workspace of the calls that are made now; 0 if they need none."""
+        ...
+
     def __call__(self, call: VendorCall, reads: Sequence[int], writes: Sequence[int]) -> None:
         """Makes a call that it is to make, on addresses of operands and results."""
         ...
@@ -223,6 +228,7 @@ class PlanRun(Generic[Loaded]):
         """By the library, if there is one that is to do it, else by its fallback."""
         vendor = self._vendor
         if vendor is not None and vendor.is_chosen(call):
+            self._bases["workspace"] = (vendor.workspace,)
             self.steps(call.before)
             reads, writes = ([self._address(p) for p in s] for s in (call.reads, call.writes))
             vendor(call, reads, writes)

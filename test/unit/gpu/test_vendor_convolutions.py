@@ -17,7 +17,9 @@ from fake_driver import FakeDriver, build_cudnn
 from jax import lax
 from vendor_programs import Function, calls, compiled, seem
 
+import hlo
 from hlo.diagnostics import UnsupportedError
+from hlo.driver.gpu_compile import GpuCompiled
 from hlo.gpu.convolution import Convolution
 from hlo.gpu.cuda import cudnn, vendor
 from hlo.gpu.cuda.cudnn_graph import CudnnError, CudnnLibrary, Note
@@ -235,19 +237,72 @@ def test_engines_that_change_results_are_left_out() -> None:
     assert unwanted(factor="f16", result="f16", deterministic=False) == always
 
 
-NOT_THE_LIBRARYS: dict[str, Function] = {
+FOLLOWED: dict[str, Function] = {
     "tanh": lambda x, w, b: jnp.tanh(convolution()(x, w)),
     "a factor": lambda x, w, b: convolution()(x, w) * b,
     "after the ReLU": lambda x, w, b: jax.nn.relu(convolution()(x, w)) + b,
     "a bias twice": lambda x, w, b: convolution()(x, w) + 2 * b,
-    "fewer elements": lambda x, w, b: convolution("NHWC", padding=((-1, 0), (0, 0)))(x, w),
-}
+    "an input gradient": lambda x, w, b: (
+        convolution("NHWC")(x[..., :8], jnp.swapaxes(w[::-1, ::-1], 2, 3)[:, :, :8, :]) * 3
+    ),
+    "a new window": lambda x, w, b: w - 0.1 * lax.conv_general_dilated(
+        x, jnp.tanh(x[..., :1]) * b, (1, 1), ((1, 1), (1, 1)),
+        dimension_numbers=("CHWN", "IHWO", "HWNC"),
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NOT_THE_LIBRARYS)
-def test_what_the_library_has_not_is_a_kernel(name: str) -> None:
-    arguments = (numbers(*X), numbers(*W), numbers(16))
-    assert not calls(compiled(NOT_THE_LIBRARYS[name], *arguments))
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_what_the_library_has_not_is_done_behind_it(
+    name: str, fake: FakeDriver, faster: Any
+) -> None:
+    f, arguments = FOLLOWED[name], [numbers(*X), numbers(*W), numbers(16)]
+    program = compiled(f, *arguments)
+    (call,) = calls(program)
+    assert call.after
+    run = CudaProgram(program.plan, CudaDevice())
+    fake.reset(3)
+    for _ in range(3):
+        found = run(*arguments)
+        expected = jax.tree.leaves(f(*arguments))
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+    launched = [line.split()[1] for line in fake.log if line.startswith("cuLaunchKernel ")]
+    assert not {launch.kernel for launch in call.fallback} & set(launched)
+
+
+def test_a_donated_window_is_updated_in_place(fake: FakeDriver, faster: Any) -> None:
+    """The result's memory is an input's, which only the stage behind the call may write."""
+    x, w, dy = numbers(*X), numbers(*W), numbers(2, 9, 10, 16, seed=2)
+
+    def update(w: Any, x: Any, dy: Any) -> Any:
+        return w - 0.1 * jax.vjp(convolution(), x, w)[1](dy)[1]
+
+    text = jax.jit(update, donate_argnums=0).lower(w, x, dy).as_text()
+    program = hlo.compile(text, target="nvptx:sm_80", donate=(0,))
+    assert isinstance(program, GpuCompiled)
+    assert program.plan.aliases == ((0, 0),)
+    assert len(calls(program)) == 1
+    expected = update(w, x, dy)
+    (found,) = CudaProgram(program.plan, CudaDevice())(w, x, dy)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    assert any(line.startswith("cudnnBackendExecute") for line in fake.log)
+
+
+def test_a_residual_that_the_result_replaces_is_a_kernel() -> None:
+    """The library would write over it before it has read it all."""
+    x, w, z = numbers(*X), numbers(*W), numbers(2, 9, 10, 16)
+    f = convolution()
+    text = jax.jit(lambda z, x, w: f(x, w) + z, donate_argnums=0).lower(z, x, w).as_text()
+    program = hlo.compile(text, target="nvptx:sm_80", donate=(0,))
+    assert isinstance(program, GpuCompiled)
+    assert program.plan.aliases == ((0, 0),)
+    assert not calls(program)
+
+
+def test_windows_past_the_input_are_kernels() -> None:
+    f = convolution("NHWC", padding=((-1, 0), (0, 0)))
+    assert not calls(compiled(f, numbers(*X), numbers(*W)))
 
 
 def test_small_convolutions_and_vendor_false_are_kernels(monkeypatch: pytest.MonkeyPatch) -> None:

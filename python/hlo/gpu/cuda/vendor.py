@@ -75,6 +75,7 @@ class VendorCalls:
         self._cublas: CublasLt | None = None
         self._cudnn: Cudnn | None = None
         self._workspaces: dict[int, int] = {}
+        self._copies: dict[int, int] = {}
         self._zeros = 0
         calls = [step for step in loaded.plan.walk() if isinstance(step, VendorCall)]
         self._choose([call for call in calls if call.library == "cublasLt"], self._open_cublas)
@@ -92,6 +93,11 @@ class VendorCalls:
     def is_chosen(self, call: VendorCall) -> bool:
         """Whether the library makes a call."""
         return self._choice(call).by_library
+
+    @property
+    def workspace(self) -> int:
+        """Address of what launches around calls in the current stream work in; 0 for nothing."""
+        return self._copies.get(int(self._device.current_stream), 0)
 
     def __call__(self, call: VendorCall, reads: Sequence[int], writes: Sequence[int]) -> None:
         """Makes a call that the library is to make, in the device's current stream."""
@@ -199,19 +205,26 @@ class VendorCalls:
         return min(timed, key=lambda c: c.seconds or (0.0, 0.0)) if timed else found[0]
 
     def _allocate(self) -> None:
-        """Memory that chosen engines work in: for each stream as much as the largest one needs."""
+        """Memory that chosen calls work in: for each stream as much as the largest one needs."""
         engines = [c.engine for c in self._made.values() if c.by_library and c.engine is not None]
         size = max((engine.workspace for engine in engines), default=0)
-        if size:
-            self._workspaces = {
-                stream: self._device.allocate(size, "cuDNN's workspace") for stream in self._streams
-            }
-            self._loaded.owned.extend(self._workspaces.values())
+        self._workspaces = self._for_streams(size, "cuDNN's workspace")
+        chosen = [call for call, choice in self.choices if choice.by_library]
+        ends = (p.offset + p.bytes for c in chosen for p in _places(c) if p.base == "workspace")
+        self._copies = self._for_streams(max(ends, default=0), "copies for a library")
         zeros = max((engine.zeros for engine in engines), default=0)
         if zeros:
             self._zeros = self._device.allocate(zeros, "zeros")
             self._loaded.owned.append(self._zeros)
             self._device.fill(self._zeros, zeros, 0, 1)
+
+    def _for_streams(self, size: int, name: str) -> dict[int, int]:
+        """An address of so many bytes for each stream."""
+        if not size:
+            return {}
+        found = {stream: self._device.allocate(size, name) for stream in self._streams}
+        self._loaded.owned.extend(found.values())
+        return found
 
     def seconds(self, work: Callable[[], None]) -> float:
         """The least time of a few runs, with the wait for their end."""
