@@ -29,6 +29,7 @@ from timing import (
     counted,
     geometric_mean,
     is_chosen,
+    machine_code,
     names_of,
     parser,
     threads_of,
@@ -250,11 +251,6 @@ _PEAK = """func.func @peak(%p: !llvm.ptr, %begin: i64, %end: i64) {{
 
 def measured_peak(clock: Clock) -> float:
     """Gflop/s of fused multiply-adds of 16 lanes in registers, one thread: the best of ten."""
-    from hlo import ir
-    from hlo.executable import runtime
-    from hlo.passes.lower_to_llvm.modules import KERNEL_PIPELINE, lower
-    from hlo_native import _runtime
-
     count = range(_CHAINS)
     text = _PEAK.format(
         steps=_STEPS,
@@ -271,9 +267,7 @@ def measured_peak(clock: Clock) -> float:
             for i in count
         ),
     )
-    context = ir.make_lowering_context()
-    runtime.register_llvm_translation(context)
-    library = _runtime.Library([runtime.compile_to_object(lower(text, KERNEL_PIPELINE, context))])
+    library = machine_code(text)
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
     function, sink = kind(library.lookup("peak")), np.empty(16 * _CHAINS, np.float32)
     seconds: list[float] = []

@@ -102,10 +102,17 @@ def names_of(names: Sequence[str]) -> str:
     return ", ".join(names) if names else "nowhere"
 
 
-def time_in_turn(runs: Sequence[Run], clock: Clock, rounds: int) -> list[float]:
+def time_in_turn(
+    runs: Sequence[Run], clock: Clock, rounds: int, *,
+    pause: float = PAUSE_SECONDS, warm: float = WARM_SECONDS,
+) -> list[float]:  # fmt: skip
     """Median seconds of each run, the runs alternating, each after a pause in which the threads of
     the one before go to sleep and after runs that wake its own; short ones are repeated within a
     sample.
+
+    Args:
+        pause: seconds.
+        warm: seconds of the runs before a sample, at the least.
     """
     repeats: list[int] = []
     for run in runs:
@@ -118,8 +125,8 @@ def time_in_turn(runs: Sequence[Run], clock: Clock, rounds: int) -> list[float]:
     samples: list[list[float]] = [[] for _ in runs]
     for _ in range(rounds):
         for run, count, times in zip(runs, repeats, samples, strict=True):
-            time.sleep(PAUSE_SECONDS)
-            _warm(run)
+            time.sleep(pause)
+            _warm(run, warm)
             start = clock()
             for _ in range(count):
                 run()
@@ -127,9 +134,22 @@ def time_in_turn(runs: Sequence[Run], clock: Clock, rounds: int) -> list[float]:
     return [statistics.median(times) for times in samples]
 
 
-def _warm(run: Run) -> None:
-    end = time.perf_counter() + WARM_SECONDS
+def _warm(run: Run, seconds: float) -> None:
+    end = time.perf_counter() + seconds
     while True:
         run()
         if time.perf_counter() >= end:
             return
+
+
+def machine_code(text: str) -> Any:
+    """The library of functions that a module of the standard dialects, without vector ops that take
+    a lowering of their own, is compiled to.
+    """
+    from hlo import ir
+    from hlo.executable import runtime
+    from hlo.passes.lower_to_llvm.modules import KERNEL_PIPELINE, lower
+
+    context = ir.make_lowering_context()
+    runtime.register_llvm_translation(context)
+    return runtime.Library([runtime.compile_to_object(lower(text, KERNEL_PIPELINE, context))])

@@ -22,7 +22,7 @@ from hlo.passes.hlo_to_loops.contraction_tiling import depth_of, fits_register_t
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.matrix_multiply import library_operands, matrix_operands
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import matrix_vector_of
-from hlo.passes.hlo_to_loops.product_blocking import is_transposed_left, packs
+from hlo.passes.hlo_to_loops.product_blocking import is_transposed_left, packed_units, packs
 from hlo.passes.hlo_to_loops.product_factors import word_instruction
 
 _WORD = 32  # bits of a lane
@@ -74,7 +74,8 @@ def product_choice(node: Node, machine: Machine = HOST, beside: int = 0) -> Prod
     """
     product, way = product_of(node), way_of(node)
     alone = generated_seconds(product, way, machine, cores=1)
-    cores = min(machine.cores, machine.pieces(alone))
+    units = packed_units(node) if way is Way.PACKED else machine.cores
+    cores = min(machine.cores, machine.pieces(alone), units)
     generated = generated_seconds(product, way, machine, cores)
     if not knobs.current().vendor or library_operands(node) is None:
         return ProductChoice(way, generated, math.inf)

@@ -30,8 +30,8 @@ from hlo.passes.hlo_to_loops.attention_parts import (
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.graph import Region, Tensor
-from hlo.passes.hlo_to_loops.lane_transpose import transposed_lanes
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.hlo_to_loops.register_transpose import transpose_square
 
 SUM_VECTORS = 2  # columns of a register tile of sums over rows, in vectors
 
@@ -315,7 +315,7 @@ class _Gradient(Columns):
                     stored(held, lane, dot.extent, key + i, Affine.variable(lane))
                 return
             lane = self._named(key)
-            for i, held in enumerate(transposed_lanes(b, rows, self.vector)):
+            for i, held in enumerate(transpose_square(b, rows, self.kind.register)):
                 stored(held, lane, self.parts.keys, Affine.variable(lane), column + i)
 
         self._over(self.parts.keys, lanes, lambda key: self._over(

@@ -31,8 +31,8 @@ from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.elemental.reductions import reducer
 from hlo.passes.hlo_to_loops.folds import accumulator_type, identity_of, monoid_of
 from hlo.passes.hlo_to_loops.graph import Node, Region
-from hlo.passes.hlo_to_loops.lane_transpose import transposed_lanes
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.hlo_to_loops.register_transpose import transpose_square
 
 VECTORS = 2  # of rows in a block
 TILE = 14  # keys, or columns of the values, in a register tile: with VECTORS, 28 accumulators
@@ -161,7 +161,7 @@ class Columns(AttentionEmission):
                     where = {**self._row(self.first + line + i), name: column}
                     value = em.load(buffer, at(operand.offset, where))
                     loaded.append(elementwise.convert(b, value, self.kind).name)
-            for i, held in enumerate(transposed_lanes(b, loaded, self.vector)):
+            for i, held in enumerate(transpose_square(b, loaded, self.kind.register)):
                 if i < count:
                     self.store(held, (column + i) * self.span + line + lines)
 
@@ -513,7 +513,7 @@ class Columns(AttentionEmission):
             columns = [
                 self.load((column + i) * self.span + line + self.product_at) for i in range(lanes)
             ]
-            for i, held in enumerate(transposed_lanes(b, columns, self.vector)):
+            for i, held in enumerate(transpose_square(b, columns, self.kind.register)):
                 row = self.first + line + i
                 if self.extent % self.span:
                     index, wanted = em.index(row), em.index(self.wanted)

@@ -16,8 +16,8 @@ from hlo.passes.hlo_to_loops.attention_parts import DEPTH, KEY, WIDTH, Attention
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.emitter import NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Region, Tensor
-from hlo.passes.hlo_to_loops.lane_transpose import sums_of_lanes
 from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.hlo_to_loops.register_transpose import sums_of_lanes
 
 HELD_VECTORS = 8  # of a query that stay in registers
 COLUMN_VECTORS = 8  # of a row of the result that are summed at a time
@@ -113,7 +113,7 @@ class _Rows(AttentionEmission):
                     line = self._depth_vector(parts.key.tensor, parts.key.offset, first + i, start)
                     total = self.fma(line, factor, total)
                 sums.append(total)
-            scores = sums_of_lanes(b, sums, self.vector)
+            scores = sums_of_lanes(b, sums, self.kind.register)
             key = em.variable(name, parts.keys)
             with em.vector(name, lanes):
                 em.hoist_from_here()

@@ -15,7 +15,7 @@ What follows the product, element by element, is applied to a tile of sums befor
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
@@ -30,6 +30,7 @@ from hlo.passes.hlo_to_loops.product_blocking import packs
 
 # Bytes of a left operand whose rows are fetched: one that few blocks of columns read, or many.
 FETCHED_LEFT, LARGE_LEFT, FEW_BLOCKS = 512 << 10, 4 << 20, 4
+FETCHED_BYTES = 128 << 10  # of operands beyond which what is packed next is fetched ahead
 
 
 def emit_packed_product(region: Region) -> Kernel | None:
@@ -55,6 +56,7 @@ class _Product(PanelPacking):
     ) -> None:
         super().__init__(region, node, left, right)
         self.written: set[Affine] = set()
+        self.has_epilogue = region.results != [node.results[0]]
         after = {o for n in region.nodes[region.nodes.index(node) + 1 :] for o in n.operands}
         self.beside = [
             tensor
@@ -77,8 +79,12 @@ class _Product(PanelPacking):
         em, b, s = self.em, self.builder, self.blocking
         self.make_scratch()
         waiting = s.tiles * s.panels if s.depth_blocks > 1 else 1
-        self.sums = self.scratch(waiting * s.rows * s.width, self.kind.memory)
-        units = math.prod(self.batch) * s.row_blocks * s.column_blocks
+        if s.depth_blocks > 1 or self.has_epilogue:
+            self.sums = self.scratch(waiting * s.rows * s.width, self.kind.memory)
+        units = math.prod(self.batch) * s.units
+        operands = sum(o.size * o.type.memory_bytes for o in self.node.operands)
+        several = units * s.depth_blocks > 1 and operands > FETCHED_BYTES
+        self.fetches = several or bool(self.beside)
         with b.loop("%begin", "%end", b.index(1)) as loop:
             unit = em.variable(loop.iv, units) if units > 1 else ZERO
             rest, row_block = em.divmod(unit, s.row_blocks)
@@ -140,7 +146,7 @@ class _Product(PanelPacking):
         while products are added.
         """
         b, em, s = self.builder, self.em, self.blocking
-        if self.left_is_transposed:
+        if self.packs_left:
             self.pack_left(part)
         self.sum_rows(part)
         if self.right_is_turned:
@@ -155,7 +161,7 @@ class _Product(PanelPacking):
     def _tiles(self, tile: Affine, rows: int, part: Part) -> None:
         """A row of tiles: those of every panel."""
         b, em, s = self.builder, self.em, self.blocking
-        if self.copies_left and not self.left_is_transposed:
+        if self.copies_left and not self.packs_left:
             self.copy_left(tile, rows, part)
         with b.loop(b.index(0), self.panel_count, b.index(1)) as loop:
             panel = em.variable(loop.iv, s.panels)
@@ -174,13 +180,18 @@ class _Product(PanelPacking):
         places = [at + (r * s.vectors + v) * s.lanes for r in range(rows) for v in range(vectors)]
         start = self._with_missing(tile, rows, self._start(places, part))
         sums = self._multiply(tile, panel, rows, columns, part, start)
+        if s.depth_blocks == 1:
+            self._finish(tile, panel, rows, columns, sums, places)
+            return
+        self.at_last(
+            part.index, s.depth_blocks, True,
+            lambda last: self._finish(tile, panel, rows, columns, sums, places)
+            if last else self._keep(sums, places),
+        )  # fmt: skip
+
+    def _keep(self, sums: Sequence[str], places: Sequence[Affine]) -> None:
         for value, place in zip(sums, places, strict=True):
             self.put(value, self.sums, place)
-        if s.depth_blocks == 1:
-            self._finish(tile, panel, rows, columns, at)
-            return
-        with self.builder.when(self.is_part(part, s.depth_blocks - 1)):
-            self._finish(tile, panel, rows, columns, at)
 
     def _start(self, places: Sequence[Affine], part: Part) -> list[str]:
         """The sums so far: zero at the first part of the depth."""
@@ -216,8 +227,18 @@ class _Product(PanelPacking):
     ) -> list[str]:
         """The sums of a tile with the products of a part of the depth; fetches ahead between."""
         b, em, s = self.builder, self.em, self.blocking
-        run = b.index(s.fetching_steps)
         carried = [(value, self.vector()) for value in sums]
+
+        def add(step: Affine, carried: list[str]) -> list[str]:
+            self._pack_at_first(tile, panel, step, columns, part)
+            right = [self.right_vector(panel, step, v) for v in range(-(-columns // s.lanes))]
+            return self._step(tile, rows, part, step, right, carried)
+
+        if not self.fetches:
+            with b.loop(b.index(0), part.steps, b.index(1), carried) as loop:
+                loop.yielded = add(em.variable(loop.iv, s.depth), loop.carried)
+            return loop.results
+        run = b.index(s.fetching_steps)
         with b.loop(b.index(0), part.steps, run, carried) as outer:
             first = em.variable(outer.iv, s.depth)
             self._fetch_left(tile, panel, first, part)
@@ -230,9 +251,7 @@ class _Product(PanelPacking):
             carried = [(value, self.vector()) for value in outer.carried]
             with b.loop(b.index(0), count, b.index(1), carried) as loop:
                 step = first + em.variable(loop.iv, s.fetching_steps)
-                self._pack_at_first(tile, panel, step, columns, part)
-                right = [self.right_vector(panel, step, v) for v in range(-(-columns // s.lanes))]
-                loop.yielded = self._step(tile, rows, part, step, right, loop.carried)
+                loop.yielded = add(step, loop.carried)
             outer.yielded = loop.results
         return outer.results
 
@@ -293,7 +312,7 @@ class _Product(PanelPacking):
         source = self.fetched[0]
         if source is None:
             return
-        if not self.left_is_transposed:
+        if not self.packs_left:
             self._fetch_rows(source, tile, panel, first, part)
         elif self.left.free.stride == 1:
             self._fetch_steps(source, tile, panel, first, part)
@@ -370,27 +389,46 @@ class _Product(PanelPacking):
 
     # -- results -----------------------------------------------------------------------------------
     def _finish(
-        self, tile: Affine, panel: Affine, rows: int, columns: int, sums_at: Affine
-    ) -> None:
-        """Rounds a tile of sums, applies what follows the product, stores."""
-        b, em, s, tensor = self.builder, self.em, self.blocking, self.node.results[0]
-        column_at = (self.first_panel + panel) * s.width
-        row_at = (self.first_tile + tile) * s.rows
+        self, tile: Affine, panel: Affine, rows: int, columns: int, sums: Sequence[str],
+        places: Sequence[Affine],
+    ) -> None:  # fmt: skip
+        """Rounds a tile of sums, applies what follows the product, stores: a row at a time, which
+        they are in scratch for, or all from registers where nothing follows.
+        """
+        b, em, s = self.builder, self.em, self.blocking
+        vectors = -(-columns // s.lanes)
+        if not self.has_epilogue:
+            for i, value in enumerate(sums):
+                row, v = divmod(i, vectors)
+                self._finish_vector(tile, panel, ZERO + row, columns, v, lambda value=value: value)
+            return
+        self._keep(sums, places)
         with b.loop(b.index(0), b.index(rows), b.index(1)) as loop:
             row = em.variable(loop.iv, rows)
-            place = em.bounded(row_at + row, s.m)
-            for v in range(-(-columns // s.lanes)):
-                at = sums_at + row * s.width + v * s.lanes
+            for v in range(vectors):
+                at = places[v] + row * s.width
+                self._finish_vector(
+                    tile, panel, row, columns, v, lambda at=at: self.get(self.sums, at)
+                )
 
-                def store(column: Affine, at: Affine = at) -> None:
-                    offset = self.item * (s.m * s.n) + place * s.n + column
-                    position = Position.of_offset(offset)
-                    self.written.add(offset)
-                    total = Value(self.kind, (self.get(self.sums, at),), s.lanes)
-                    em.pin(tensor, position, elementwise.convert(b, total, tensor.type))
-                    values = [em.element(root, position) for root in self.region.results]
-                    for value, buffer in zip(values, self.outputs, strict=True):
-                        em.store(value, buffer, offset)
+    def _finish_vector(
+        self, tile: Affine, panel: Affine, row: Affine, columns: int, vector: int,
+        total: Callable[[], str],
+    ) -> None:  # fmt: skip
+        """Of a vector of a tile's row."""
+        b, em, s, tensor = self.builder, self.em, self.blocking, self.node.results[0]
+        first = vector * s.lanes
+        place = em.bounded((self.first_tile + tile) * s.rows + row, s.m)
 
-                valid = min(s.lanes, columns - v * s.lanes)
-                self.lanes_from(column_at + v * s.lanes, s.n, valid, store)
+        def store(column: Affine) -> None:
+            offset = self.item * (s.m * s.n) + place * s.n + column
+            position = Position.of_offset(offset)
+            self.written.add(offset)
+            value = Value(self.kind, (total(),), s.lanes)
+            em.pin(tensor, position, elementwise.convert(b, value, tensor.type))
+            values = [em.element(root, position) for root in self.region.results]
+            for value, buffer in zip(values, self.outputs, strict=True):
+                em.store(value, buffer, offset)
+
+        column_at = (self.first_panel + panel) * s.width + first
+        self.lanes_from(column_at, s.n, min(s.lanes, columns - first), store)

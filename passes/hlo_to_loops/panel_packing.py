@@ -19,6 +19,7 @@ from hlo.passes.hlo_to_loops.product_factors import WordFactors, factors_of
 from hlo.passes.hlo_to_loops.register_transpose import transpose_square
 
 WAYS = 8  # of a set of the first-level cache that rows may fill
+SMALL_LEFT_BYTES = 32 << 10  # of a transposed left operand that stays in the first-level cache
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class PanelPacking:
     Attributes:
         kind: element type of the sums.
         item, items: index of the product in the batch, and in each batch dimension.
+        packs_left: whether the left operand, transposed, is packed as a block.
         first_tile, first_panel: where the unit's block begins.
         tile_count, panel_count: SSA names of the block's extents.
     """
@@ -73,16 +75,20 @@ class PanelPacking:
         self.factors = factors_of(self.em, node, left.summed.extent)
         self.kind = self.factors.kind
         self.batch = tuple(axis.extent for axis in left.batch)
-        self.left_is_transposed = is_transposed_left(left)
+        lhs = node.operands[0]
+        self.packs_left = is_transposed_left(left) and not (
+            self.factors.span == 1
+            and self.factors.in_place(lhs)
+            and left.free.extent * left.summed.extent * lhs.type.memory_bytes <= SMALL_LEFT_BYTES
+        )
         self.right_is_turned = right.summed.stride == 1 and right.free.stride != 1
         self.blocking = blocking_of(
             left.free.extent, right.free.extent, left.summed.extent // self.factors.span,
-            lanes_of(node), batch=math.prod(self.batch), packs_left=self.left_is_transposed,
+            lanes_of(node), batch=math.prod(self.batch), packs_left=self.packs_left,
         )  # fmt: skip
-        lhs = node.operands[0]
         row_bytes = left.free.stride * lhs.type.memory_bytes
         self.copies_left = (
-            self.left_is_transposed
+            self.packs_left
             or not self.factors.in_place(lhs)
             or (self.blocking.rows > WAYS and row_bytes % ALIASING_BYTES == 0)
         )
@@ -97,7 +103,7 @@ class PanelPacking:
         # Copied rows, or runs of rows, are some lines more than a power of two apart.
         self.left_pitch = -(-s.depth // s.lanes) * s.lanes + s.lanes
         left_size = s.rows * self.left_pitch
-        if self.left_is_transposed:
+        if self.packs_left:
             self.left_pitch = s.depth * s.lanes + s.lanes
             left_size = -(-s.tiles * s.rows // s.lanes) * self.left_pitch
         self.packed = self.scratch(s.panels * s.depth * s.width, packed)
@@ -177,7 +183,7 @@ class PanelPacking:
         if not self.copies_left:
             row_at = (self.first_tile + tile) * s.rows + row
             return self.factors.left(self.left_at(row_at, part.at + step))
-        if self.left_is_transposed:
+        if self.packs_left:
             run, lane = self.em.divmod(tile * s.rows + row, s.lanes)
             return self.get_one(self.copied, run * self.left_pitch + step * s.lanes + lane)
         return self.get_one(self.copied, step + row * self.left_pitch)
@@ -366,7 +372,7 @@ class PanelPacking:
         if not isinstance(factors, WordFactors) or not factors.biased:
             return
         b, em, s = self.builder, self.em, self.blocking
-        if self.left_is_transposed:
+        if self.packs_left:
             with b.loop(b.index(0), b.index(self.row_sums.size), b.index(s.lanes)) as loop:
                 row = em.variable(loop.iv, self.row_sums.size)
                 total = self._sum_run(factors, row, part)

@@ -9,7 +9,7 @@ from functools import cache
 
 from hlo.passes.hlo_to_loops.graph import Node
 from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand, matrix_operands
-from hlo.passes.hlo_to_loops.product_factors import sums_type, word_instruction
+from hlo.passes.hlo_to_loops.product_factors import WORD_BYTES, sums_type, word_instruction
 
 VECTOR_BYTES = 64
 # Rows of a tile for its vectors across: 24 accumulators, and registers for what they are fed from.
@@ -23,6 +23,7 @@ SUMS_BYTES = 512 << 10  # of sums that wait for the next part of the depth
 ROWS = 512  # of a work unit's block
 ROWS_PACKED = 256  # where the left operand is packed too
 UNIT_WORK = 1 << 20  # multiply-adds of a work unit that is worth making
+HALF_WORK = 1 << 18  # the same of one of two
 MOST_UNITS = 64
 THREADS = (2, 4, 8)  # for which work units are made of even size
 # Packing a panel for a block of one tile takes as long as the tile; copying, computing or fetching
@@ -31,6 +32,7 @@ COST_OF_PACKING, COST_OF_LEFT = 1.0, 0.1
 FETCHING_STEPS = 16  # of the depth, at the most, between lines fetched ahead
 
 SMALLEST_PRODUCT = 1 << 15  # multiply-adds below which packing does not pay
+SMALLEST_TURNED = 1 << 12  # the same of a turned right operand, whose tiles are packed or none
 # Work for several blocks, whose rows are fetched ahead; register tiles wait for them.
 BLOCK_ROWS, BLOCK_VECTORS, BLOCK_WORK = 64, 8, 1 << 21
 FEWEST_ROWS = 24  # of the left operand that share what is packed of a right operand in rows
@@ -92,6 +94,11 @@ class Blocking:
         return -(-self.k // self.depth)
 
     @property
+    def units(self) -> int:
+        """Work units of one product."""
+        return self.row_blocks * self.column_blocks
+
+    @property
     def last_depth(self) -> int:
         return self.k - (self.depth_blocks - 1) * self.depth
 
@@ -127,7 +134,8 @@ def blocking_of(
     packed_bytes = PACKED_BYTES_BOTH if packs_left else PACKED_BYTES
     most_panels = max(1, packed_bytes // (depth * panel_bytes))
     most_rows = ROWS_PACKED if packs_left else ROWS
-    most_units = min(MOST_UNITS, batch * m * n * k // UNIT_WORK)
+    work = batch * m * n * k
+    most_units = max(min(2, work // HALF_WORK), min(MOST_UNITS, work // UNIT_WORK))
 
     def sizes() -> Iterator[tuple[int, int]]:
         for panel_block in _even_parts(panels, most_panels):
@@ -163,6 +171,21 @@ def _cost_of(tile_block: int, panel_block: int, tiles: int, panels: int, batch: 
     ]
     around = 1 + COST_OF_PACKING / tile_block + COST_OF_LEFT / panel_block
     return around * sum(longest) / (len(THREADS) * total)
+
+
+def packed_units(node: Node) -> int:
+    """Work units of a dot_general that `packs`."""
+    operands = matrix_operands(node)
+    assert operands is not None, "packs has asked"
+    left, right = operands
+    instruction = word_instruction(node, left.summed.extent)
+    span = 1 if instruction is None else WORD_BYTES // node.operands[0].type.memory_bytes
+    batch = math.prod(axis.extent for axis in left.batch)
+    blocking = blocking_of(
+        left.free.extent, right.free.extent, left.summed.extent // span, lanes_of(node),
+        batch=batch, packs_left=is_transposed_left(left),
+    )  # fmt: skip
+    return batch * blocking.units
 
 
 def _cost_across(columns: int, vectors: int) -> float:
@@ -210,7 +233,8 @@ def packs(node: Node, computed: bool = False) -> bool:
         return m >= FEWEST_ROWS_OF_WORDS and n >= lanes_of(node) and m * n * k >= SMALLEST_PRODUCT
     turned = right.summed.stride == 1 and right.free.stride != 1
     fewest = FEWEST_ROWS_TURNED if turned else lanes_of(node)
-    if m < fewest or min(n, k) < lanes_of(node) or math.prod((m, n, k)) < SMALLEST_PRODUCT:
+    smallest = SMALLEST_TURNED if turned else SMALLEST_PRODUCT
+    if m < fewest or min(n, k) < lanes_of(node) or math.prod((m, n, k)) < smallest:
         return False
     if computed or turned:
         return True

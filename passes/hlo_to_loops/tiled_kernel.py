@@ -29,6 +29,7 @@ from hlo.passes.hlo_to_loops.loop_kernel import (
     function_text,
     lanes_for,
 )
+from hlo.passes.hlo_to_loops.register_transpose import transpose_square
 from hlo.passes.hlo_to_loops.streaming import emit_streaming
 from hlo.passes.hlo_to_loops.survey import segments, survey
 
@@ -298,26 +299,12 @@ class Tile:
         with b.width(lanes):
             rows += [b.constant(0, memory)] * (lanes - len(rows))
         scratch = b.stack_buffer(lanes * lanes, memory)
-        for i, row in enumerate(_transposed(b, rows, vector)[: self.across.count]):
+        for i, row in enumerate(transpose_square(b, rows, memory)[: self.across.count]):
             b.effect(
                 f"vector.store {row}, {scratch}[{b.index(i * lanes)}] : "
                 f"memref<{lanes * lanes}x{memory}>, {vector}"
             )
         return scratch
-
-
-def _transposed(b: Builder, rows: list[str], vector: str) -> list[str]:
-    """Transposes n vectors of n lanes by log2(n) perfect shuffles of pairs."""
-    n = len(rows)
-    low = ", ".join(f"{i}, {n + i}" for i in range(n // 2))
-    high = ", ".join(f"{i}, {n + i}" for i in range(n // 2, n))
-    for _ in range(n.bit_length() - 1):
-        rows = [
-            b.op(f"vector.shuffle {rows[r]}, {rows[r + n // 2]} [{lanes}] : {vector}, {vector}")
-            for r in range(n // 2)
-            for lanes in (low, high)
-        ]
-    return rows
 
 
 def _pairs(em: Emitter, buffer: Buffer, raw: str, vector: str) -> Value:

@@ -29,7 +29,9 @@ def test_blocks_cover_the_product_and_fit(lanes: int, element_bytes: int, packs_
 def test_large_products_have_work_for_several_threads() -> None:
     for m, n, k in [(128, 768, 768), (256, 256, 1024), (2048, 48, 4096)]:
         s = blocking_of(m, n, k, 16)
-        assert s.row_blocks * s.column_blocks >= 8
+        assert s.units >= 8
+    assert blocking_of(128, 128, 128, 16).units == 2
+    assert blocking_of(64, 64, 64, 16).units == 1
 
 
 @pytest.mark.parametrize("threads", [2, 4, 8])
