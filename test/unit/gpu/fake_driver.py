@@ -20,20 +20,21 @@ _Callback = ctypes.CFUNCTYPE(
 
 def build(folder: Path) -> Path:
     """Compiles the driver; its SONAME makes the process's loader take it for the real one."""
-    return _compiled(SOURCE, folder / "libcuda.so.1")
+    return compiled(SOURCE, folder / "libcuda.so.1")
 
 
 def build_cublaslt(folder: Path) -> Path:
     """Compiles a cuBLASLt, which needs the fake driver to be loaded."""
-    return _compiled(SOURCE.with_name("fake_cublaslt.c"), folder / "libcublasLt.so.13")
+    return compiled(SOURCE.with_name("fake_cublaslt.c"), folder / "libcublasLt.so.13")
 
 
 def build_cudnn(folder: Path) -> Path:
     """Compiles a cuDNN, which needs the fake driver to be loaded."""
-    return _compiled(SOURCE.with_name("fake_cudnn.c"), folder / "libcudnn.so.9")
+    return compiled(SOURCE.with_name("fake_cudnn.c"), folder / "libcudnn.so.9")
 
 
-def _compiled(source: Path, target: Path) -> Path:
+def compiled(source: Path, target: Path) -> Path:
+    """Compiles a library in C, whose name is its SONAME too."""
     compiler = shutil.which("cc") or shutil.which("gcc") or "c++"
     subprocess.run(
         [compiler, "-shared", "-fPIC", "-O1", f"-Wl,-soname,{target.name}", str(source), "-o",

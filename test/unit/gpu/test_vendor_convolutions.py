@@ -429,3 +429,41 @@ def test_errors_of_the_library_are_told(library_of: Any, cudnn_path: Path) -> No
     assert opened.version_text == "9.10.2"
     with pytest.raises(CudnnError, match="cudnnSetStream fails: cudnnStatus_t 2000; handle"):
         opened.call("cudnnSetStream", ctypes.c_void_p(1), ctypes.c_void_p(2))
+
+
+def side_by_side(x: Any, w: Any, v: Any) -> Any:
+    f = convolution()
+    return f(x, w), f(x, v)
+
+
+def test_streams_have_workspaces_of_their_own(
+    fake: FakeDriver, faster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows are copied in two streams at once; were it to one place, one of them would be lost.
+
+    The fake driver runs what is put into its streams in any order that they allow.
+    """
+    arguments = [numbers(*X), numbers(*W, seed=1), numbers(*W, seed=2)]
+    program = compiled(side_by_side, *arguments, optimize=False)  # they are no one kernel
+    assert [len(call.before) for call in calls(program)] == [1, 1]
+    expected = side_by_side(*arguments)
+
+    def wrong_runs() -> int:
+        run = CudaProgram(program.plan, CudaDevice(), graphs=False)
+        wrong = 0
+        for seed in range(12):
+            fake.reset(seed)
+            found = run(*arguments)
+            pairs = zip(found, expected, strict=True)
+            wrong += not all(np.allclose(a, b, rtol=1e-4, atol=1e-4) for a, b in pairs)
+        return wrong
+
+    assert wrong_runs() == 0
+
+    def one_place(calls: vendor.VendorCalls, size: int, name: str) -> dict[int, int]:
+        streams = calls._streams  # pyright: ignore[reportPrivateUsage]
+        device = calls._device  # pyright: ignore[reportPrivateUsage]
+        return dict.fromkeys(streams, device.allocate(max(size, 1), name))
+
+    monkeypatch.setattr(vendor.VendorCalls, "_for_streams", one_place)
+    assert wrong_runs() > 0
