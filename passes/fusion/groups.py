@@ -41,6 +41,7 @@ from hlo.passes.fusion.prologues import (
     moves_in_prologue,
     operands_made,
 )
+from hlo.passes.fusion.repeated_rows import cuts_rows_short
 from hlo.passes.fusion.two_products import KIND as TWO_PRODUCTS
 from hlo.passes.fusion.two_products import Pair, find_two_products
 from hlo.passes.hlo_to_loops.affine import merge_cuts
@@ -367,6 +368,9 @@ class BlockFusion:
         places = len(self.places_of(node, group, readers))
         if places > (MAX_PLACES_OF_MOVEMENT if node.name in MOVEMENT else MAX_PLACES):
             return FusionDecision.no(f"its readers would compute it at {places} places")
+        repeated = node.results[0] in group.repeated
+        if repeated and not self.gpu and cuts_rows_short(node, group.root):
+            return FusionDecision.no("it repeats elements in a row: vectors take it from memory")
         if node.name in CONTRACTIONS:
             return self._judge_contraction(node, group)
         if any(r.name in CONTRACTIONS or r in group.prologue for r in readers):
@@ -381,9 +385,9 @@ class BlockFusion:
             return FusionDecision.no("an update is made in place, as the root of its kernel")
         if any(r.name in FOLDS and node.results[0] in _initial_values(r) for r in readers):
             return FusionDecision.no("it is the initial value of a reduction")
-        if node.results[0] in group.repeated and (node.name in EXPENSIVE or node.name in FOLDS):
+        if repeated and (node.name in EXPENSIVE or node.name in FOLDS):
             return FusionDecision.no("the kernel reads it repeatedly, and it is dear to compute")
-        if node.results[0] in group.repeated and self._lies_apart(node, group):
+        if repeated and self._lies_apart(node, group):
             return FusionDecision.no(
                 "its elements lie apart and are read repeatedly: they are put side by side once"
             )

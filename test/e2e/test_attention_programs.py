@@ -14,6 +14,9 @@ import pytest
 from jax import nn
 
 import hlo
+import hlo.lax
+import hlo.nn
+import hlo.numpy as hnp
 
 ROOT = Path(__file__).parents[2]
 # Name, elements of the scores of a layer, and how many attentions there are.
@@ -205,3 +208,34 @@ def test_models(path: Path, scores: int, count: int) -> None:
     compiled = hlo.compile(path.read_text())
     assert attentions(compiled) == count
     assert scores not in buffers(compiled)
+
+
+def test_decoding_attends_in_one_kernel_though_the_zero_is_around_the_loop() -> None:
+    """The zero that the cache starts as and the one that sums start as are one constant."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, 3, 8), dtype=np.float32)
+
+    @hlo.jit
+    def decode(x: Any) -> Any:
+        def step(i: Any, carry: Any) -> Any:
+            cache, out = carry
+            cache = hlo.lax.dynamic_update_slice(cache, out[:, None], (0, i, 0, 0))
+            scores = hnp.einsum("bhd,bthd->bht", out, cache)
+            weights = hlo.nn.softmax(hnp.where(hnp.arange(16) <= i, scores, -1e9), -1)
+            return cache, hnp.einsum("bht,bthd->bhd", weights, cache) + 0.5
+
+        return hlo.lax.fori_loop(0, 16, step, (hnp.zeros((2, 16, 3, 8), hnp.float32), x))[1]
+
+    out, cache = x, np.zeros((2, 16, 3, 8), np.float32)
+    for i in range(16):
+        cache[:, i] = out
+        scores = np.einsum("bhd,bthd->bht", out, cache[:, : i + 1])
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights /= weights.sum(-1, keepdims=True)
+        out = np.einsum("bht,bthd->bhd", weights, cache[:, : i + 1]) + np.float32(0.5)
+    np.testing.assert_allclose(decode(x), out, rtol=1e-4)
+    lowered = decode.lower(x)
+    (kernel,) = re.findall(
+        r'"hlo.fusion"\(([^)]*)\) <\{kind = "attention"', lowered.as_text("fused")
+    )
+    assert "cst" not in kernel

@@ -7,6 +7,7 @@ command line, 3 for an error of the compiler's own.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shlex
 import sys
@@ -22,6 +23,7 @@ EXIT_FAILURE = 1
 EXIT_USAGE = 2
 EXIT_INTERNAL = 3
 _EXIT_INTERRUPTED = 130
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class UsageError(CompileError):
@@ -34,10 +36,10 @@ def read_input(name: str) -> bytes:
     Raises:
         UsageError: the file cannot be read.
     """
-    if name == "-":
-        return sys.stdin.buffer.read()
+    if name == "-" and sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise UsageError("cannot read standard input: it is closed")
     try:
-        return Path(name).read_bytes()
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
         raise UsageError(f"cannot read {name}: {error.strerror}") from error
 
@@ -65,6 +67,9 @@ def run_tool(tool: str, body: Callable[[], int]) -> int:
     """Runs a tool's body and turns the errors a user can cause into one message and an exit
     status.
     """
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stderr.write(f"{tool}: cannot write to standard output: it is closed\n")
+        return EXIT_USAGE
     try:
         status = body()
         sys.stdout.flush()
@@ -79,13 +84,27 @@ def run_tool(tool: str, body: Callable[[], int]) -> int:
         return EXIT_FAILURE
     except BrokenPipeError:
         # The reader went away (`hlo-opt ... | head`): nothing is left to say, on exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return EXIT_FAILURE
     except KeyboardInterrupt:
         return _EXIT_INTERRUPTED
+    except MemoryError as error:
+        sys.stderr.write(f"{tool}: error: out of memory: {error or 'the program is too large'}\n")
+        return EXIT_FAILURE
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            return _internal_error(tool, error)
+        sys.stderr.write(f"{tool}: cannot write the output: {error.strerror}\n")
+        _discard_output()
+        return EXIT_USAGE
     except Exception as error:
         return _internal_error(tool, error)
     return status
+
+
+def _discard_output() -> None:
+    """Lets what is still to be written to standard output, on exit too, vanish."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _internal_error(tool: str, error: Exception) -> int:

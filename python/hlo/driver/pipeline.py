@@ -24,6 +24,7 @@ from hlo.passes.kernel_forms.prepare_convolutions import PrepareConvolutions
 from hlo.passes.kernel_forms.prepare_dots import PrepareDots
 from hlo.passes.kernel_forms.prepare_sorts import PrepareSorts
 from hlo.passes.kernel_forms.prepare_words import PrepareWords
+from hlo.passes.kernel_forms.sink_constants import SinkConstants
 from hlo.passes.kernel_forms.split_dilated_convolutions import SplitDilatedConvolutions
 from hlo.passes.kernel_forms.split_dots import SplitDots
 from hlo.passes.kernel_forms.split_moments import SplitMoments
@@ -67,7 +68,8 @@ def fusion_passes(
         )
     )
     return (
-        AssignLayouts(gpu=not composites),  # first: what follows looks at which dimension is minor
+        SinkConstants(),  # first: what follows looks at a block at a time
+        AssignLayouts(gpu=not composites),  # early: what follows looks at which dimension is minor
         MaterializeLayouts(),
         MergeUpdates(),  # caches sliced, updated and put together again stay where they are
         SplitDilatedConvolutions(finite=fast),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import hlo
 from hlo import ir, knobs
-from hlo.driver.command_line import EXIT_INTERNAL, run_tool
+from hlo.driver.command_line import EXIT_FAILURE, EXIT_INTERNAL, EXIT_USAGE, run_tool
 from hlo.driver.made_program import Stopwatch
 from hlo.driver.pass_pipeline import Instrumentation, run_pipeline
 from hlo.passes.simplify.simplify_ops import SimplifyOps
@@ -67,3 +69,30 @@ def test_errors_of_a_program_are_left_alone() -> None:
     with pytest.raises(hlo.CompileError) as caught, Stopwatch().stage("import"):
         raise hlo.CompileError("yours")
     assert "hlo_stage" not in caught.value.__dict__
+
+
+@pytest.mark.parametrize(
+    "redirection, code, says",
+    [
+        (">&-", EXIT_USAGE, "cannot write to standard output: it is closed"),
+        (">/dev/full", EXIT_USAGE, "cannot write the output: No space left on device"),
+        ("<&-", EXIT_USAGE, "cannot read standard input: it is closed"),
+    ],
+)
+def test_output_and_input_that_are_not_there(redirection: str, code: int, says: str) -> None:
+    command = f"exec {sys.executable} -m hlo.tools.hlo_translate --to=hlo - {redirection}"
+    program = "func.func @main() { return }"
+    done = subprocess.run(
+        ["sh", "-c", command], check=False, input=program, capture_output=True, text=True
+    )
+    assert done.returncode == code and done.stderr == f"hlo-translate: {says}\n"
+
+
+def test_a_program_too_large_for_the_memory_is_no_error_of_the_compiler(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def body() -> int:
+        return np.empty(1 << 60, np.int8).size
+
+    assert run_tool("hlo-run", body) == EXIT_FAILURE
+    assert "hlo-run: error: out of memory: Unable to allocate" in capsys.readouterr().err
