@@ -29,6 +29,7 @@ from hlo.passes.hlo_to_loops.matrix_vector_kernel import (
     Rows,
     matrix_vector_of,
 )
+from hlo.passes.hlo_to_loops.wide_vectors import registers_between
 
 CLOSE_BYTES = 32 << 10  # of a block of rows that stays in the first-level cache
 NEIGHBOURS = 4  # vectors of columns that are added to in the same loop over rows
@@ -144,6 +145,7 @@ class _TwoProducts(Rows):
         # The sums over rows grow on the stack.
         self.sums, self.scales = self._on_stack(self.block), self._on_stack(self.block)
         self._first = 0
+        self.together = registers_between(region, (parts.ahead, parts.behind), parts.rows)
         self.totals = self._on_stack(-(-parts.columns // self.lanes) * self.lanes)
 
     def _on_stack(self, size: int) -> Buffer:
@@ -184,7 +186,9 @@ class _TwoProducts(Rows):
             self._add_rows(start, rows, names, mask)
 
     def rows(self, item: Affine, start: Affine, rows: int) -> None:
-        """Scales of a block of rows: a vector of rows at a time, whose sums stay in registers."""
+        """Scales of a block of rows: sums of a vector of rows at a time, then what is made of them,
+        a few vectors together, so that their chains of operations run beside each other.
+        """
         em, b = self.em, self.builder
         whole = rows // self.lanes * self.lanes
         if whole:
@@ -193,12 +197,24 @@ class _TwoProducts(Rows):
                 together = [at + r for r in range(self.lanes)]
                 sums = self._across(self.lane_totals(item, start, together))
                 with em.vector(loop.iv, self.lanes):
-                    value = elementwise.convert(b, sums, self.node.results[0].type)
-                    em.pin(self.node.results[0], Position.of_offset(start + at), value)
-                    self._scales_of(start, at)
+                    em.store(sums, self.sums, at)
+            self._scales_before(start, whole)
         if rows > whole:
             self._first = whole
             super().rows(item, start + whole, rows - whole)
+
+    def _scales_before(self, start: Affine, whole: int) -> None:
+        """Scales of a block's first rows, whole vectors of them."""
+        em, b, group, first = self.em, self.builder, self.together * self.lanes, 0
+        while first < whole:
+            last = first + (whole - first) // group * group
+            if last > first:
+                with b.loop(b.index(first), b.index(last), b.index(group)) as loop:
+                    at = em.variable(loop.iv, last)
+                    with em.vector(loop.iv, group, wide=group > self.lanes):
+                        self.pin_sum(at, 0, start + at)
+                        self._scales_of(start, at)
+            first, group = last, group // 2
 
     def _across(self, totals: Sequence[Value]) -> Value:
         """One vector of the sums of vectors' lanes, as many vectors as lanes."""

@@ -8,6 +8,8 @@ registers of their own only if the elements of 32 bits computed from them fill s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hlo.passes.cost.op_cost import work
 from hlo.passes.hlo_to_loops.emitter import PLAIN
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
@@ -27,7 +29,17 @@ _LEAST = 2048
 def registers_for(region: Region) -> int:
     """How many registers of each operand the innermost loop of a region should take at a time."""
     size = max((root.size for root in region.results), default=0)
-    if size < _LEAST or any(node.name not in PLAIN for node in region.nodes):
+    return 1 if size < _LEAST else _registers(region, size)
+
+
+def registers_between(region: Region, dots: Sequence[Node], size: int) -> int:
+    """The same for what a kernel computes of some dots' `size` sums."""
+    nodes = [node for node in region.nodes if node not in dots]
+    return _registers(Region(region.arguments, nodes, region.results), size)
+
+
+def _registers(region: Region, size: int) -> int:
+    if any(node.name not in PLAIN for node in region.nodes):
         return 1
     wanted, chain = _narrowest(region, size), _work(region, size)
     if chain >= _LONG:

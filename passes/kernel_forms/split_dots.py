@@ -15,9 +15,14 @@ from hlo.passes.hlo_to_loops.matrix_vector_kernel import (
     MatrixVector,
     matrix_vector_of,
 )
+from hlo.passes.hlo_to_loops.two_products import product_by_columns
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.tensor_types import element_of, shape_of
 from hlo.passes.rewrite.walk import operations_named, replace
+
+# Of a matrix that meets two vectors: rows of a piece, which has sums of its own, and columns of
+# rows that stay in the first-level cache.
+ROWS_OF_PIECE, COLUMNS_OF_TWO = 128, 512
 
 
 @dataclass(frozen=True)
@@ -25,8 +30,9 @@ class SplitDots(Pass):
     """Splits the contracted dimension of dots whose matrix is contiguous along the result.
 
     Such a matrix is read fastest in whole rows, a run of rows for each thread: the runs' sums are
-    added up afterwards, where the elementwise ops that follow fuse. Partial sums of narrow floats
-    are f32. Dots of matrices contiguous along the contracted dimension need no split.
+    added up afterwards, where the elementwise ops that follow fuse. A matrix whose rows another dot
+    multiplies is read once for both (two_products.py); its parts may be smaller. Partial sums of
+    narrow floats are f32. Dots of matrices contiguous along the contracted dimension need no split.
 
     Requires: the core op set, static shapes, dots with merged dimensions (prepare-dots).
     Guarantees: sums are rounded in another order, as the specification allows.
@@ -43,10 +49,12 @@ class SplitDots(Pass):
     Attributes:
         pieces: the most parts of a dot.
         smallest: elements of the matrix that a part has at the least.
+        smallest_of_two: the same where its rows meet a vector too.
     """
 
     pieces: int = 8
     smallest: int = 1 << 16
+    smallest_of_two: int = 1 << 13
 
     def run(self, module: ir.Module) -> bool:
         split = [self._split(op) for op in operations_named(module, ("hlo.dot_general",))]
@@ -57,15 +65,18 @@ class SplitDots(Pass):
         plan = matrix_vector_of(node)
         numbers = op.attributes["dot_dimension_numbers"]
         assert isinstance(numbers, DotDimensionNumbers)
-        if plan is None or plan.by_rows or list(numbers.lhs_batching_dimensions):
+        if list(numbers.lhs_batching_dimensions):
             return False
         summed = (
             list(numbers.lhs_contracting_dimensions),
             list(numbers.rhs_contracting_dimensions),
         )
+        plan = None if plan is None or plan.by_rows else plan
+        pieces = 1 if plan is None or len(summed[0]) != 1 else self._pieces(plan)
+        if len(summed[0]) == 1 and _is_second_of_two(op, node):
+            pieces = max(pieces, self._pieces_of_two(node))
         narrow = product_type(node.results[0].type) != node.results[0].type
-        pieces = self._pieces(plan) if len(summed[0]) == 1 else 1
-        if pieces == 1 and not narrow:
+        if pieces == 1 and (plan is None or not narrow):
             return False
         _rewrite(op, node, (summed[0], summed[1]), pieces)
         return True
@@ -74,7 +85,44 @@ class SplitDots(Pass):
         """The largest divisor of the depth that leaves each part work, and blocks of columns."""
         blocks = -(-plan.outputs // WIDEST_SUMS)
         most = min(self.pieces // blocks, plan.outputs * plan.depth // self.smallest)
-        return max((p for p in range(1, most + 1) if plan.depth % p == 0), default=1)
+        return _divisor(plan.depth, most)
+
+    def _pieces_of_two(self, node: Node) -> int:
+        columns = node.results[0].size
+        if columns > COLUMNS_OF_TWO:
+            return 1
+        depth = max(operand.size for operand in node.operands) // columns
+        most = min(self.pieces, depth // ROWS_OF_PIECE, depth * columns // self.smallest_of_two)
+        return _divisor(depth, most)
+
+
+def _divisor(count: int, most: int) -> int:
+    """The largest divisor of `count` of at most `most`; 1 if there is none."""
+    return max((p for p in range(1, most + 1) if count % p == 0), default=1)
+
+
+def _is_second_of_two(op: ir.Operation, node: Node) -> bool:
+    """Whether a dot multiplies the columns of a matrix whose rows another dot multiplies."""
+    if (found := product_by_columns(node)) is None:
+        return False
+    matrix = op.operands[node.operands.index(found[0])]
+    while True:
+        if any(_multiplies_rows(use.owner, matrix) for use in matrix.uses if use.owner != op):
+            return True
+        made = matrix.owner
+        if isinstance(made, ir.Block) or made.name != "hlo.reshape":
+            return False
+        matrix = made.operands[0]
+
+
+def _multiplies_rows(op: ir.Operation | ir.OpView, matrix: ir.Value) -> bool:
+    operation = op.operation
+    if operation.name != "hlo.dot_general":
+        return False
+    plan = matrix_vector_of(node_of(operation))
+    if plan is None or not plan.by_rows or plan.count != 1:
+        return False
+    return operation.operands[0 if plan.matrix_left else 1] == matrix
 
 
 def _rewrite(

@@ -25,3 +25,24 @@ func.func @main(%x: tensor<2x1024xf32>, %w: tensor<1024x512xf32>, %y: tensor<1x1
   %3 = hlo.dot_general %z, %w, contracting_dims = [1] x [0] : (tensor<9x1024xf32>, tensor<1024x512xf32>) -> tensor<9x512xf32>
   return %0, %1, %2, %3 : tensor<2x512xf32>, tensor<1x512xbf16>, tensor<2x512xf32>, tensor<9x512xf32>
 }
+
+// A matrix whose rows another dot multiplies: 1000 x 32 elements are 2 parts, the divisor of 1000 up to 32000 / 2^13.
+// CHECK-LABEL: func.func @two
+// CHECK: hlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]
+// CHECK: hlo.reshape %arg0 : (tensor<1000x32xf32>) -> tensor<2x500x32xf32>
+// CHECK: hlo.dot_general {{.*}} -> tensor<2x32xf32>
+// CHECK: hlo.reduce
+func.func @two(%x: tensor<1000x32xf32>, %v: tensor<32xf32>) -> tensor<32xf32> {
+  %0 = hlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<1000x32xf32>, tensor<32xf32>) -> tensor<1000xf32>
+  %1 = hlo.tanh %0 : tensor<1000xf32>
+  %2 = hlo.dot_general %1, %x, contracting_dims = [0] x [0] : (tensor<1000xf32>, tensor<1000x32xf32>) -> tensor<32xf32>
+  return %2 : tensor<32xf32>
+}
+
+// One that is read once only: it is small.
+// CHECK-LABEL: func.func @one
+// CHECK-NOT: hlo.reduce
+func.func @one(%x: tensor<1000x32xf32>, %v: tensor<1000xf32>) -> tensor<32xf32> {
+  %0 = hlo.dot_general %v, %x, contracting_dims = [0] x [0] : (tensor<1000xf32>, tensor<1000x32xf32>) -> tensor<32xf32>
+  return %0 : tensor<32xf32>
+}
