@@ -23,7 +23,7 @@ from hlo.passes.hlo_to_loops.attention_parts import (
     require,
 )
 from hlo.passes.hlo_to_loops.graph import Node, Region
-from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
+from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 from hlo.passes.hlo_to_loops.online_softmax import OnlineSoftmax, online_softmax
 
 

@@ -27,7 +27,7 @@ from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
 from hlo.passes.hlo_to_loops.emitter import SCALAR
 from hlo.passes.hlo_to_loops.graph import Region
-from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
+from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 from hlo.passes.hlo_to_loops.online_softmax import OnlineSoftmax
 
 Where = Mapping[str, Affine]

@@ -21,7 +21,7 @@ from hlo.passes.hlo_to_loops.affine import Affine, Position
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
-from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
+from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 
 TILE = 2048  # elements of a line too long for a block: two for each of its threads
 LARGEST_ALONE = 4096  # elements of a line that a block sorts even if few blocks have work then

@@ -35,7 +35,7 @@ from hlo.passes.hlo_to_loops.composite_kernel import (
 )
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
-from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
+from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 
 MOST_POINTERS = 480  # of a launch, whose parameters may take 4 KiB
 SMALL_SHARED = 1 << 10  # bytes of a member that keeps nothing but partial results there

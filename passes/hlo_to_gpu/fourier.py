@@ -24,7 +24,7 @@ from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
 from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
 from hlo.passes.hlo_to_loops.graph import Node, Region
-from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
+from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 
 LARGEST_RADIX = 8  # that factors are joined to; larger primes are radices of their own
 

@@ -11,7 +11,7 @@ from hlo.gpu.tensor_map import MAP_BYTES, TensorMap
 from hlo.passes.hlo_to_gpu.thread_builder import ThreadBuilder
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.element_types import ElementType
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.hlo_to_loops.kernel_function import Kernel
 
 LARGEST_GRID = (1 << 31) - 1
 LARGEST_BLOCK = 1024

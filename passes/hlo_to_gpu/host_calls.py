@@ -5,8 +5,8 @@ from __future__ import annotations
 from hlo.executable import runtime
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel, HostFunction
 from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 from hlo.passes.hlo_to_loops.library_kernels import portable_call, python_call
-from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
 
 
 def emit_host_call(region: Region, node: Node) -> GpuKernel | None:

@@ -36,7 +36,7 @@ from hlo.passes.hlo_to_loops.element_types import Kind, element_type
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Region
-from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
+from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 
 SMALLEST_PRODUCT = 4096  # products below which an element a thread does as well
 SMALLEST_SIDE = 8

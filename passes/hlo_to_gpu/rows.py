@@ -18,7 +18,8 @@ from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.emitter import NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.joint_folds import Folds
-from hlo.passes.hlo_to_loops.loop_kernel import FOLDS, argument_buffers, has_fold, same_row
+from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
+from hlo.passes.hlo_to_loops.loop_kernel import FOLDS, has_fold, same_row
 from hlo.passes.hlo_to_loops.work import work_of
 
 BLOCK = 256

@@ -24,7 +24,7 @@ from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
 from hlo.passes.hlo_to_loops.elemental.reductions import reducer
 from hlo.passes.hlo_to_loops.folds import Combine, accumulator_type, identity_of, monoid_of
 from hlo.passes.hlo_to_loops.graph import Node, Region
-from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
+from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 
 BLOCK = 256
 MANY_LINES = 4096  # that a thread each is enough work for

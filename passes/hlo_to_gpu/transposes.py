@@ -20,7 +20,7 @@ from hlo.passes.hlo_to_loops.attention_emission import at
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.graph import Region, Tensor
-from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
+from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 
 SIDE = 32  # of a tile; neighbouring threads
 LINES = 8  # that a block's threads do at once

@@ -26,7 +26,8 @@ from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
-from hlo.passes.hlo_to_loops.loop_kernel import FOLDS, argument_buffers
+from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
+from hlo.passes.hlo_to_loops.loop_kernel import FOLDS
 
 MOST_SPATIAL = 3
 _TYPES = {  # of the factors, of the result

@@ -10,7 +10,7 @@ from hlo.passes.hlo_to_gpu.contraction_space import InMemory, contraction_space
 from hlo.passes.hlo_to_gpu.gpu_kernel import LibraryCall
 from hlo.passes.hlo_to_gpu.vendor_epilogue import Epilogue
 from hlo.passes.hlo_to_loops.graph import Region
-from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
+from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 
 SMALLEST_FLOPS = 1 << 26  # below, a launch takes as long as the product
 

@@ -32,7 +32,7 @@ from hlo.passes.hlo_to_gpu.warpgroup_shapes import ALIGNMENT, WarpgroupShape
 from hlo.passes.hlo_to_loops.affine import Affine
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
 from hlo.passes.hlo_to_loops.graph import Region
-from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
+from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 
 LINE_BYTES = 128  # of the depth of a tile, or of a panel of its side
 GROUP_BYTES = 8 * LINE_BYTES  # lines that the swizzle's pattern covers

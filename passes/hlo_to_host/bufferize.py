@@ -20,8 +20,8 @@ from hlo.passes.hlo_to_host.kernel_table import KernelTable, structural_key
 from hlo.passes.hlo_to_host.launch_ids import launch_ids
 from hlo.passes.hlo_to_host.liveness import VIEWS, BlockLiveness, moving_starts, part_offset
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, splat_of
+from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 
 _PLACE = re.compile(r'"(?:[^"\\]|\\.)*":\d+:\d+')  # the innermost comes first in MLIR's text
 LARGEST_STORED_SPLAT = 16  # elements

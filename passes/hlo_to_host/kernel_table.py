@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from hlo.diagnostics import CompileError
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.hlo_to_loops.stack import KERNEL_STACK_BYTES, stack_bytes
 
 

@@ -15,8 +15,8 @@ from hlo.passes.hlo_to_host.bufferize import Bufferizer
 from hlo.passes.hlo_to_host.host_text import HostText, Storage
 from hlo.passes.hlo_to_host.kernel_table import KernelTable, KnownKernels
 from hlo.passes.hlo_to_loops.graph import Node, Region, reading
+from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 from hlo.passes.hlo_to_loops.stack import stack_bytes
 
 

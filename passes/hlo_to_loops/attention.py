@@ -11,7 +11,7 @@ from hlo.passes.hlo_to_loops.attention_kernel import emit_attention_columns, tak
 from hlo.passes.hlo_to_loops.attention_parts import NotAttentionError, attention_parts
 from hlo.passes.hlo_to_loops.attention_rows import emit_attention_rows
 from hlo.passes.hlo_to_loops.graph import Region
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.hlo_to_loops.kernel_function import Kernel
 
 
 def emit_attention(region: Region) -> Kernel | None:

@@ -13,7 +13,7 @@ from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Region, Tensor
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
+from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
 
 VECTOR_BITS = 512
 MOST_STRIPS = 32  # work units: each has scratch of its own
@@ -68,12 +68,8 @@ class AttentionEmission:
             first, last = (self._block_of(s, strips) for s in (strip, strip + 1))
             with b.loop(first, last, b.index(1)) as inner:
                 emit(em.variable(inner.iv, blocks) if blocks > 1 else ZERO)
-        return Kernel(
-            function_text(b, list(self.inputs.values()), [*self.outputs, self.scratch]),
-            strips.count,
-            tuple(buffer.memref for buffer in self.inputs.values()),
-            tuple(buffer.memref for buffer in self.outputs),
-            scratch=((self.scratch.elements, self.kind),),
+        return kernel_of(
+            b, self.inputs.values(), self.outputs, strips.count, scratch=[self.scratch]
         )
 
     def _block_of(self, strip: Affine, strips: Strips) -> str:

@@ -30,7 +30,7 @@ from hlo.passes.hlo_to_loops.attention_parts import (
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.graph import Region, Tensor
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.hlo_to_loops.register_transpose import transpose_square
 
 SUM_VECTORS = 2  # columns of a register tile of sums over rows, in vectors

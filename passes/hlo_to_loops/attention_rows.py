@@ -16,7 +16,7 @@ from hlo.passes.hlo_to_loops.attention_parts import DEPTH, KEY, WIDTH, Attention
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.emitter import NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Region, Tensor
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.hlo_to_loops.register_transpose import sums_of_lanes
 
 HELD_VECTORS = 8  # of a query that stay in registers

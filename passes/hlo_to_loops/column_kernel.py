@@ -18,14 +18,12 @@ from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Region, Tensor
 from hlo.passes.hlo_to_loops.joint_folds import Folds
 from hlo.passes.hlo_to_loops.kept_rows import worth_keeping
+from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
 from hlo.passes.hlo_to_loops.loop_kernel import (
     ENOUGH_UNITS,
     NEIGHBOURS,
-    Kernel,
     Width,
-    argument_buffers,
     emitter_for,
-    function_text,
     lanes_for,
 )
 from hlo.passes.hlo_to_loops.streaming import emit_streaming
@@ -86,11 +84,11 @@ def emit_columns(region: Region, width: Width, space: ColumnSpace) -> Kernel:
         return [i for i, buffer in held if _read_before_written(em, buffer, written)]
 
     emit_streaming(em, list(inputs.values()), outputs, lambda: nest.emit(em, lanes, column, body))
-    return Kernel(
-        function_text(builder, list(inputs.values()), outputs),
+    return kernel_of(
+        builder,
+        inputs.values(),
+        outputs,
         nest.units,
-        tuple(buffer.memref for buffer in inputs.values()),
-        tuple(buffer.memref for buffer in outputs),
         replaces=tuple((outputs.index(o), i) for _, o in whole for i in reusable()),
     )
 

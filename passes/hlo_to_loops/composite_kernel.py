@@ -18,7 +18,7 @@ from hlo.passes.cost.machine import HOST
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers
+from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers
 
 EmitKernel = Callable[[Region], Kernel]
 

@@ -30,9 +30,14 @@ from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.input_blocks import InputBlock, input_block, packs_input
 from hlo.passes.hlo_to_loops.input_packing import InputPacking
+from hlo.passes.hlo_to_loops.kernel_function import (
+    Kernel,
+    argument_buffers,
+    kernel_of,
+    read_where_written,
+)
 from hlo.passes.hlo_to_loops.kernel_packing import KernelPacking
 from hlo.passes.hlo_to_loops.kernel_panels import KernelPanels, columns_of, panels_of
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 from hlo.passes.hlo_to_loops.padded_windows import PaddedTile, takes_padded_tiles
 from hlo.passes.hlo_to_loops.product_factors import sums_type
 from hlo.passes.hlo_to_loops.word_tile import WordTiles
@@ -145,16 +150,12 @@ class _Tiles:
             elif self.panels is not None:
                 self.panels.take(column_block)
             self._chunk(group, column_block, chunk)
-        return Kernel(
-            function_text(b, list(self.inputs.values()), self.outputs),
+        return kernel_of(
+            b,
+            self.inputs.values(),
+            self.outputs,
             units,
-            tuple(buffer.memref for buffer in self.inputs.values()),
-            tuple(buffer.memref for buffer in self.outputs),
-            in_place=tuple(
-                i
-                for i, buffer in enumerate(self.inputs.values())
-                if em.loaded.get(buffer, set()) <= self.written
-            ),
+            in_place=read_where_written(em, self.inputs.values(), self.written),
         )
 
     def _pack_columns(self, packing: KernelPacking, group: Affine, column_block: Affine) -> None:

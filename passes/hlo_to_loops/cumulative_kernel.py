@@ -17,7 +17,8 @@ from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs, reducer
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.folds import accumulator_type, monoid_of
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, splat_of
-from hlo.passes.hlo_to_loops.loop_kernel import NEIGHBOURS, Kernel, argument_buffers, function_text
+from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
+from hlo.passes.hlo_to_loops.loop_kernel import NEIGHBOURS
 
 # Reducers that may be applied to the initial value, which is the padding too, any number of times,
 # and those with the constant for which that holds.
@@ -170,12 +171,7 @@ def _kernel(region: Region, units: int, run: Callable[[Emitter, Affine], None]) 
     em = Emitter(b, inputs)
     with b.loop("%begin", "%end", b.index(1)) as loop:
         run(em, em.variable(loop.iv, units) if units > 1 else ZERO)
-    return Kernel(
-        function_text(b, list(inputs.values()), outputs),
-        units,
-        tuple(buffer.memref for buffer in inputs.values()),
-        tuple(buffer.memref for buffer in outputs),
-    )
+    return kernel_of(b, inputs.values(), outputs, units)
 
 
 def run_along_line(em: Emitter, node: Node, base: Affine, dim: int, backwards: bool) -> None:

@@ -15,14 +15,8 @@ from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Region
-from hlo.passes.hlo_to_loops.loop_kernel import (
-    Kernel,
-    Width,
-    argument_buffers,
-    emitter_for,
-    function_text,
-    has_fold,
-)
+from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
+from hlo.passes.hlo_to_loops.loop_kernel import Width, emitter_for, has_fold
 from hlo.passes.hlo_to_loops.wide_vectors import is_dear
 
 # Vectors woven together, at the most: where rows are folded; where elements are dear or moved; and
@@ -81,13 +75,7 @@ def emit_interleaved(region: Region, width: Width) -> Kernel:
             for c in range(inner):
                 for value, buffer in zip(values_at(at + c), outputs, strict=True):
                     em.store(value, buffer, at + c)
-    return Kernel(
-        function_text(builder, list(inputs.values()), outputs),
-        units,
-        tuple(buffer.memref for buffer in inputs.values()),
-        tuple(buffer.memref for buffer in outputs),
-        in_place=(),
-    )
+    return kernel_of(builder, inputs.values(), outputs, units)
 
 
 def _widest_inner(region: Region, size: int) -> int:

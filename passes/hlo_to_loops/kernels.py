@@ -15,8 +15,9 @@ from hlo.passes.hlo_to_loops.contraction_kernel import emit_contraction
 from hlo.passes.hlo_to_loops.cumulative_kernel import emit_cumulative
 from hlo.passes.hlo_to_loops.graph import Node, Region, is_composite
 from hlo.passes.hlo_to_loops.interleaved_kernel import emit_interleaved
+from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.hlo_to_loops.library_kernels import LIBRARY_EMITTERS
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel, Width, at_best_width, emit_elements
+from hlo.passes.hlo_to_loops.loop_kernel import Width, at_best_width, emit_elements
 from hlo.passes.hlo_to_loops.matrix_multiply import emit_matrix_multiply
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import emit_matrix_vector
 from hlo.passes.hlo_to_loops.packed_matrix_kernel import emit_packed_product

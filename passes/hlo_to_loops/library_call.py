@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hlo.executable import runtime
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.graph import Region
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
+from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
 
 
 def pointer_to(b: Builder, buffer: Buffer) -> str:
@@ -70,19 +71,14 @@ def library_kernel(
         kinds.append("!llvm.ptr")
     b.load(f"llvm.call @{function}({', '.join(arguments)}) : ({', '.join(kinds)}) -> i32")
     own = [] if scratch is None else [scratch]
-    text = function_text(b, list(inputs.values()), [*outputs, *own]).replace(
-        "%begin: index", "%runtime: !llvm.ptr, %begin: index"
-    )
-    return Kernel(
-        callback + text,
-        1,
-        tuple(buffer.memref for buffer in inputs.values()),
-        tuple(buffer.memref for buffer in outputs),
+    kernel = kernel_of(
+        b, inputs.values(), outputs, 1,
         runtime=True,
         replaces=_pairs(region, buffers, replaces),
-        scratch=tuple((buffer.elements, buffer.type) for buffer in own),
-        declarations=(f"llvm.func @{function}({', '.join(kinds)}) -> i32",),
-    )
+        scratch=own,
+        declarations=[f"llvm.func @{function}({', '.join(kinds)}) -> i32"],
+    )  # fmt: skip
+    return replace(kernel, text=callback + kernel.text)
 
 
 def _scratch(function: str, present: Sequence[bool], parameters: Sequence[int]) -> Buffer | None:

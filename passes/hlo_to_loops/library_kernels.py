@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from hlo.executable import callbacks, runtime
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers
 from hlo.passes.hlo_to_loops.library_call import library_kernel
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers
 from hlo.passes.hlo_to_loops.sort_kernel import emit_sort
 
 FFT_KINDS = ("FFT", "IFFT", "RFFT", "IRFFT")

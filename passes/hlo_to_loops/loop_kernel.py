@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -13,12 +12,17 @@ from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, s
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.column_folds import ColumnBlock
-from hlo.passes.hlo_to_loops.element_types import ElementType
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.folds import UNROLL_WHOLE
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.joint_folds import Folds
 from hlo.passes.hlo_to_loops.kept_rows import computed_ahead, worth_keeping
+from hlo.passes.hlo_to_loops.kernel_function import (
+    Kernel,
+    argument_buffers,
+    kernel_of,
+    the_only_unit,
+)
 from hlo.passes.hlo_to_loops.lines_ahead import lines_ahead
 from hlo.passes.hlo_to_loops.partial_stores import SHORT_ROW
 from hlo.passes.hlo_to_loops.rows_ahead import rows_ahead
@@ -37,75 +41,6 @@ LIGHT = 16  # ops of a region that is cheap enough to be emitted for each of the
 STRAIGHT_ELEMENTS = 16  # of results that are computed without a loop
 STRAIGHT_WORK = 512  # element operations of such a kernel
 FOLDS = frozenset({"reduce", "reduce_window", "dot_general", "convolution"})
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """The text of one kernel.
-
-    Attributes:
-        text: a `func.func` named `@NAME`: fill in the name. Arguments are the inputs' memrefs, then
-            the outputs', then `%begin, %end : index`, the range of work units.
-        units: how many work units there are.
-        head, tail: how many units one thread does, in order, before and after all others; they are
-            the last ones, the tail's behind the head's.
-        inputs: memref types of the inputs.
-        outputs: memref types of the outputs.
-        in_place: inputs that are read only at the element that is then written, so that an output
-            of the same size may share their memory.
-        replaces: (output, input) pairs: that output may be that input's memory, no other output.
-        updates: for a kernel that changes part of some inputs: the input that each output starts
-            as. Its outputs must hold those inputs' values when it starts.
-        update_safe: whether such an output may be the input's own memory.
-        scratch: (elements, element type) of buffers the kernel works in; arguments after the
-            outputs.
-        runtime: whether the last argument is the `HloRuntime` pointer.
-        work: element operations of the whole kernel, roughly nanoseconds of scalar code.
-        seconds: that one thread takes for what is divided over threads, by the cost model.
-        declarations: functions of the runtime that the text calls.
-    """
-
-    text: str
-    units: int
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    in_place: tuple[int, ...] = ()
-    replaces: tuple[tuple[int, int], ...] = ()
-    updates: tuple[int, ...] | None = None
-    update_safe: bool = False
-    scratch: tuple[tuple[int, ElementType], ...] = ()
-    runtime: bool = False
-    work: int = 0
-    seconds: float = 0.0
-    declarations: tuple[str, ...] = ()
-    head: int = 0
-    tail: int = 0
-
-    def reusable(self, output: int) -> tuple[int, ...]:
-        """Inputs whose memory one output may take over, if it has the same size."""
-        return (*(i for o, i in self.replaces if o == output), *self.in_place)
-
-
-def argument_buffers(region: Region) -> tuple[dict[Tensor, Buffer], list[Buffer]]:
-    """Buffers of the region's inputs, and of its results (`%in0.. `, `%out0..`)."""
-    inputs = {t: Buffer(f"%in{i}", t.size, t.type) for i, t in enumerate(region.arguments)}
-    outputs = [Buffer(f"%out{i}", t.size, t.type) for i, t in enumerate(region.results)]
-    return inputs, outputs
-
-
-def function_text(builder: Builder, inputs: Sequence[Buffer], outputs: Sequence[Buffer]) -> str:
-    """The `func.func` around a kernel's body; `@NAME` stands for its name."""
-    arguments = ", ".join(f"{buffer.name}: {buffer.memref}" for buffer in (*inputs, *outputs))
-    separator = ", " if arguments else ""
-    head = f"func.func @NAME({arguments}{separator}%begin: index, %end: index) {{"
-    return f"{head}\n{builder.text()}\n  return\n}}\n{builder.functions_text()}"
-
-
-@contextmanager
-def the_only_unit(b: Builder) -> Generator[None]:
-    """The work of a kernel of one unit, if that is in the range it is given."""
-    with b.when(b.op("arith.cmpi slt, %begin, %end : index")):
-        yield
 
 
 @dataclass(frozen=True)
@@ -241,11 +176,11 @@ def emit_elements(region: Region, width: Width) -> Kernel:
     em.at_row = row if rows else None
     if size:
         emit_streaming(em, list(inputs.values()), outputs, lambda: nest.emit(em, lanes, body))
-    return Kernel(
-        function_text(builder, list(inputs.values()), outputs),
+    return kernel_of(
+        builder,
+        inputs.values(),
+        outputs,
         nest.units if size else 0,
-        tuple(buffer.memref for buffer in inputs.values()),
-        tuple(buffer.memref for buffer in outputs),
         in_place=() if rows else tuple(reusable()),
         replaces=tuple((outputs.index(o), i) for _, o in whole for i in reusable()) if rows else (),
     )
@@ -271,13 +206,7 @@ def _straight(em: Emitter, region: Region, outputs: Sequence[Buffer]) -> Kernel:
         ]
         for buffer, offset, value in elements:
             em.store(value, buffer, offset)
-    return Kernel(
-        function_text(builder, inputs, outputs),
-        1,
-        tuple(buffer.memref for buffer in inputs),
-        tuple(buffer.memref for buffer in outputs),
-        in_place=tuple(range(len(inputs))),
-    )
+    return kernel_of(builder, inputs, outputs, 1, in_place=tuple(range(len(inputs))))
 
 
 def _read_before_written(em: Emitter, nest: Nest, buffer: Buffer, written: set[Affine]) -> bool:

@@ -16,8 +16,8 @@ from hlo.passes.hlo_to_loops.affine import suffix_products
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
 from hlo.passes.hlo_to_loops.library_call import pointer_to
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
 
 SUFFIX = {"f32": "f32", "f64": "f64", "complex<f32>": "c64", "complex<f64>": "c128"}
 
@@ -113,15 +113,8 @@ def emit_matrix_multiply(region: Region, node: Node) -> Kernel:
     buffers = [inputs[node.operands[0]], inputs[node.operands[1]], outputs[0]]
     emitter = _Call(Builder(), lhs, rhs, suffix, result.type.part_type.register, result.type.parts)
     emitter.emit(buffers)
-    return Kernel(
-        function_text(emitter.b, list(inputs.values()), outputs).replace(
-            "%begin: index", "%runtime: !llvm.ptr, %begin: index"
-        ),
-        1,
-        tuple(b.memref for b in inputs.values()),
-        tuple(b.memref for b in outputs),
-        runtime=True,
-        declarations=(declaration(suffix),),
+    return kernel_of(
+        emitter.b, inputs.values(), outputs, 1, runtime=True, declarations=[declaration(suffix)]
     )
 
 

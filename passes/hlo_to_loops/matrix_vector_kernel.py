@@ -27,7 +27,12 @@ from hlo.passes.hlo_to_loops.elemental.contractions import product_type
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.folds import across_lanes
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers, function_text
+from hlo.passes.hlo_to_loops.kernel_function import (
+    Kernel,
+    argument_buffers,
+    kernel_of,
+    read_where_written,
+)
 from hlo.passes.hlo_to_loops.matrix_multiply import Axis, MatrixOperand, matrix_operands
 
 MOST_VECTORS = 8  # more, and register tiles make better use of what they load
@@ -142,13 +147,7 @@ class Walk:
         self.em = Emitter(self.builder, self.inputs)
 
     def kernel(self, units: int, in_place: Sequence[int] = ()) -> Kernel:
-        return Kernel(
-            function_text(self.builder, list(self.inputs.values()), self.outputs),
-            units,
-            tuple(buffer.memref for buffer in self.inputs.values()),
-            tuple(buffer.memref for buffer in self.outputs),
-            in_place=tuple(in_place),
-        )
+        return kernel_of(self.builder, self.inputs.values(), self.outputs, units, in_place=in_place)
 
     def _items(self, item: Affine) -> list[Affine]:
         return list(self.em.dims(Position.of_offset(item), self.plan.batch))
@@ -236,11 +235,7 @@ class Rows(Walk):
                 last = b.op(f"arith.cmpi eq, {index}, {b.index(blocks - 1)} : index")
                 with b.when(last):
                     self.rows(item, at * self.block, rest)
-        inside = [
-            i
-            for i, buffer in enumerate(self.inputs.values())
-            if em.loaded.get(buffer, set()) <= self.written
-        ]
+        inside = read_where_written(em, self.inputs.values(), self.written)
         return self.kernel(units, inside)
 
     def rows(self, item: Affine, start: Affine, rows: int) -> None:

@@ -23,7 +23,7 @@ from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.emitter import LINE_BYTES, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel, function_text
+from hlo.passes.hlo_to_loops.kernel_function import Kernel, kernel_of, read_where_written
 from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand, matrix_operands
 from hlo.passes.hlo_to_loops.panel_packing import PanelPacking, Part
 from hlo.passes.hlo_to_loops.product_blocking import packs
@@ -91,16 +91,12 @@ class _Product(PanelPacking):
             self.item, column_block = em.divmod(rest, s.column_blocks)
             self.items = list(em.dims(Position.of_offset(self.item), self.batch))
             self._block(row_block, column_block)
-        return Kernel(
-            function_text(b, list(self.inputs.values()), self.outputs),
+        return kernel_of(
+            b,
+            self.inputs.values(),
+            self.outputs,
             units,
-            tuple(buffer.memref for buffer in self.inputs.values()),
-            tuple(buffer.memref for buffer in self.outputs),
-            in_place=tuple(
-                i
-                for i, buffer in enumerate(self.inputs.values())
-                if em.loaded.get(buffer, set()) <= self.written
-            ),
+            in_place=read_where_written(em, self.inputs.values(), self.written),
         )
 
     # -- loops -------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from hlo.passes.hlo_to_loops.affine import ZERO, Affine
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Region
-from hlo.passes.hlo_to_loops.loop_kernel import argument_buffers
+from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand
 from hlo.passes.hlo_to_loops.product_blocking import blocking_of, is_transposed_left, lanes_of
 from hlo.passes.hlo_to_loops.product_factors import WordFactors, factors_of

@@ -10,8 +10,8 @@ from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.element_types import ElementType, Kind
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, splat_of
+from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers
 from hlo.passes.hlo_to_loops.library_call import library_kernel
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel, argument_buffers
 
 SIGNED, UNSIGNED, FLOAT_TOTAL, FLOAT_CANONICAL, BFLOAT_CANONICAL = range(5)
 

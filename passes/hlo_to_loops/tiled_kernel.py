@@ -21,14 +21,13 @@ from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.conditions import at_least, both, less_than
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Region
-from hlo.passes.hlo_to_loops.loop_kernel import (
+from hlo.passes.hlo_to_loops.kernel_function import (
     Kernel,
-    Width,
     argument_buffers,
-    emitter_for,
-    function_text,
-    lanes_for,
+    kernel_of,
+    read_where_written,
 )
+from hlo.passes.hlo_to_loops.loop_kernel import Width, emitter_for, lanes_for
 from hlo.passes.hlo_to_loops.register_transpose import transpose_square
 from hlo.passes.hlo_to_loops.streaming import emit_streaming
 from hlo.passes.hlo_to_loops.survey import segments, survey
@@ -60,14 +59,12 @@ def emit_tiled(region: Region, width: Width) -> Kernel:
             em.store(value, buffer, offset)
 
     emit_streaming(em, list(inputs.values()), outputs, lambda: nest.emit(em, body))
-    return Kernel(
-        function_text(builder, list(inputs.values()), outputs),
+    return kernel_of(
+        builder,
+        inputs.values(),
+        outputs,
         nest.units,
-        tuple(buffer.memref for buffer in inputs.values()),
-        tuple(buffer.memref for buffer in outputs),
-        in_place=tuple(
-            i for i, b in enumerate(inputs.values()) if em.loaded.get(b, set()) <= written
-        ),
+        in_place=read_where_written(em, inputs.values(), written),
     )
 
 

@@ -20,7 +20,7 @@ from hlo.passes.hlo_to_loops.conditions import rebuild
 from hlo.passes.hlo_to_loops.contraction_tiling import lanes_of
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel, the_only_unit
+from hlo.passes.hlo_to_loops.kernel_function import Kernel, the_only_unit
 from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand, matrix_operands
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import (
     STREAMS,

@@ -12,16 +12,8 @@ from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.elemental.indexing import clamped_index, widened
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region
-from hlo.passes.hlo_to_loops.loop_kernel import (
-    Kernel,
-    Nest,
-    Width,
-    argument_buffers,
-    at_best_width,
-    emitter_for,
-    function_text,
-    lanes_for,
-)
+from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
+from hlo.passes.hlo_to_loops.loop_kernel import Nest, Width, at_best_width, emitter_for, lanes_for
 
 Update = Callable[[Affine, list[Value]], None]
 
@@ -67,11 +59,11 @@ def _update_slice(region: Region, node: Node, width: Width) -> Kernel:
     if update.size:
         nest.emit(em, lanes, body)
     position = region.arguments.index(operand)
-    return Kernel(
-        function_text(builder, list(inputs.values()), outputs),
+    return kernel_of(
+        builder,
+        inputs.values(),
+        outputs,
         nest.units if update.size else 0,
-        tuple(b.memref for b in inputs.values()),
-        tuple(b.memref for b in outputs),
         updates=(position,),
         update_safe=_safe(em, inputs[operand], written, update.size),
     )
@@ -138,11 +130,11 @@ class Scatter:
             self._positions(em, outputs, lanes, [shape[d] for d in scatter_dims], [])
         operand_at = tuple(self.region.arguments.index(t) for t in self.operands)
         read = any(em.loaded.get(inputs[t]) for t in self.operands)
-        return Kernel(
-            function_text(builder, list(inputs.values()), outputs),
+        return kernel_of(
+            builder,
+            inputs.values(),
+            outputs,
             self.units if math.prod(shape) else 0,
-            tuple(buffer.memref for buffer in inputs.values()),
-            tuple(buffer.memref for buffer in outputs),
             updates=operand_at,
             update_safe=not read,
         )

@@ -26,12 +26,8 @@ from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Region
-from hlo.passes.hlo_to_loops.loop_kernel import (
-    VECTOR_BITS,
-    Kernel,
-    argument_buffers,
-    function_text,
-)
+from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
+from hlo.passes.hlo_to_loops.loop_kernel import VECTOR_BITS
 from hlo.passes.hlo_to_loops.strided_loads import MOST_SKIPPED
 
 FEWEST_UNITS = 8  # for the sake of threads, if there are as many vectors
@@ -108,12 +104,7 @@ def emit_select_and_scatter(region: Region, node: Node) -> Kernel:
     if node.operands[0].size:
         selection = _Selection(Emitter(builder, inputs), node, windows, outputs[0])
         units = selection.emit()
-    return Kernel(
-        function_text(builder, list(inputs.values()), outputs),
-        units,
-        tuple(buffer.memref for buffer in inputs.values()),
-        tuple(buffer.memref for buffer in outputs),
-    )
+    return kernel_of(builder, inputs.values(), outputs, units)
 
 
 class _Selection:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from hlo import ir
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.hlo_to_loops.kernel_function import Kernel
 
 # Kernels hold no vector op that takes another pass: convert-vector-to-llvm would cost a twelfth of
 # all machine code.

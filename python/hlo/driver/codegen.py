@@ -12,7 +12,7 @@ from hlo.driver.cache.kernel_cache import KernelCache
 from hlo.driver.late_phases import signature_of
 from hlo.executable import runtime
 from hlo.passes.hlo_to_host.program import HostProgram
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.host_to_llvm.convert import host_to_llvm
 from hlo.passes.lower_to_llvm.modules import (
     HOST_PIPELINE,

@@ -34,7 +34,7 @@ from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
 from hlo.passes.hlo_to_gpu.kernels import emit_gpu_kernel
 from hlo.passes.hlo_to_gpu.target import GpuTarget, gpu_target
 from hlo.passes.hlo_to_loops.graph import Region
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.host_to_plan.convert import PlanInputs, host_to_plan
 from hlo.passes.lower_to_ptx.modules import (
     kernels_text,

@@ -23,8 +23,8 @@ from hlo.importers.python_callbacks import callbacks_in
 from hlo.passes.cost.machine import Machine
 from hlo.passes.hlo_to_host.program import HostProgram
 from hlo.passes.hlo_to_loops.graph import Region
+from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 from hlo.passes.memory.place import Arena
 
 

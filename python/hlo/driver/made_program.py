@@ -18,8 +18,8 @@ from hlo.driver.preconditions import check_addressable, check_donated_exist
 from hlo.passes.hlo_to_host.kernel_table import KnownKernels
 from hlo.passes.hlo_to_host.program import HostProgram, hlo_to_host, mark_donated
 from hlo.passes.hlo_to_loops.graph import Region
+from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 from hlo.passes.memory.place import Arena
 
 

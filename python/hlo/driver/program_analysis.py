@@ -18,8 +18,8 @@ from hlo.passes.fusion.fuse import Fuse
 from hlo.passes.fusion.groups import Edge
 from hlo.passes.hlo_to_host.program import HostProgram, entry_of, hlo_to_host, mark_donated
 from hlo.passes.hlo_to_loops.graph import Node, Region, region_of
+from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
 from hlo.passes.layouts.assign_layouts import AssignLayouts
 from hlo.passes.layouts.choose import LayoutDecision
 from hlo.passes.memory.schedule import Decision, Schedule

@@ -11,7 +11,7 @@ import pytest
 import hlo
 from hlo.driver import codegen
 from hlo.driver.codegen import MODULE_CHARACTERS, OWN_MODULE_CHARACTERS, grouped
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel
+from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.lower_to_llvm.modules import entry_text, kernels_text, program_text
 
 PLAIN = """func.func @NAME(%in0: memref<4xf32>, %out0: memref<4xf32>, %begin: index, %end: index) {

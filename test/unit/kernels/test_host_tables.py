@@ -10,8 +10,9 @@ from hlo.passes.hlo_to_host.kernel_table import KernelTable, KnownKernels, struc
 from hlo.passes.hlo_to_host.liveness import BlockLiveness
 from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.folds import identity_of
+from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.hlo_to_loops.kernels import emit_kernel
-from hlo.passes.hlo_to_loops.loop_kernel import Kernel, Nest
+from hlo.passes.hlo_to_loops.loop_kernel import Nest
 from hlo.passes.hlo_to_loops.work import work_of
 
 V = "tensor<8xf32>"
