@@ -26,10 +26,6 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "optimizer_time.md"
 SIZES = (1000, 2000, 4000, 8000, 16000)
 V, M, S = "tensor<64xf32>", "tensor<64x64xf32>", "tensor<f32>"
-_ADD = (
-    "({ ^bb0(%p: tensor<f32>, %q: tensor<f32>): %r = hlo.add %p, %q : tensor<f32> "
-    "hlo.return %r : tensor<f32> })"
-)
 _ELEMENTWISE = ("sine", "exponential", "tanh", "negate", "abs", "floor")
 
 

@@ -59,18 +59,16 @@ class FuseHorizontally(Pass):
     def run(self, module: ir.Module) -> bool:
         changed = False
         for function in functions(module).values():
-            block = body_of(function)
-            with reading(block) as region:
-                changed |= self._block(block, region)
+            with reading(body_of(function)) as region:
+                changed |= self._block(region)
         return changed
 
-    def _block(self, block: ir.Block, region: Region, in_loop: bool = False) -> bool:
+    def _block(self, region: Region, in_loop: bool = False) -> bool:
         changed = False
         for node in region.nodes:
             if node.name in CONTROL_FLOW:
-                for ir_region, inner in zip(node.source.regions, node.regions, strict=True):
-                    repeated = in_loop or node.name == "while"
-                    changed |= self._block(ir_region.blocks[0], inner, repeated)
+                for inner in node.regions:
+                    changed |= self._block(inner, in_loop or node.name == "while")
         found = self._groups(region)
         choices = [launch_choice([[node] for node in g.members], in_loop) for g in found]
         joined = [(g, choice) for g, choice in zip(found, choices, strict=True) if choice.joins]

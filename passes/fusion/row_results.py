@@ -104,7 +104,7 @@ def columns_agree(
     return places if all(places[n] == frozenset((at,)) for n in folds) else None
 
 
-def shared_bytes(fusion: BlockFusion, whole: Group, rows: Group) -> int:
+def shared_bytes(whole: Group, rows: Group) -> int:
     """Bytes of the tensors of whole rows that both groups read, or that one makes for the other."""
     size = whole.root.results[0].size
     made = {n.results[0] for n in _roots(whole)}

@@ -90,7 +90,7 @@ class _Merger:
             read = {o for n in rows.nodes for o in n.operands if o.producer not in rows.nodes}
             near = (g for o in read for g in self._nearest(over.get(o, []), rows))
             found = {g: None for g in near if g is not rows}
-            shared = {g: shared_bytes(self.fusion, g, rows) for g in found if g not in self.gone}
+            shared = {g: shared_bytes(g, rows) for g in found if g not in self.gone}
             for whole in sorted(shared, key=lambda g: (-shared[g], position[g.root])):
                 if shared[whole] >= LEAST_SHARED and self._take_rows(whole, rows, shared[whole]):
                     break
@@ -229,7 +229,7 @@ class _Merger:
     def _merge(self, first: Group, second: Group) -> None:
         """Moves what `first` holds into `second`, whose root is the later one."""
         fusion = self.fusion
-        yes = f"both read what {_what_they_share(fusion, first, second)} makes: once for both"
+        yes = f"both read what {_what_they_share(first, second)} makes: once for both"
         self._made_by.pop(second, None)
         fusion.join_siblings(first.root, second.root, yes)
         for node in first.nodes:
@@ -290,7 +290,7 @@ def _waiting_bytes(fusion: BlockFusion, group: Group, other: Group) -> int:
     )
 
 
-def _what_they_share(fusion: BlockFusion, first: Group, second: Group) -> str:
+def _what_they_share(first: Group, second: Group) -> str:
     read = {o for n in first.nodes for o in n.operands if o.producer not in first.nodes}
     both = [o for n in second.nodes for o in n.operands if o in read]
     producer = max(both, key=bytes_of).producer if both else first.root

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 PLAIN = elementwise.EMITTERS.keys() | {
     "broadcast_in_dim", "constant", "iota", "reshape", "slice", "transpose"
 }  # fmt: skip
-INDEX_BITS = 64
 LINE_BYTES = 64  # of a cache line
 
 

@@ -113,7 +113,7 @@ def _fold(em: Emitter, work: Fold, unrolled: int) -> list[Value]:
         except NotVectorizableError:
             pass
     if math.prod(work.extents) <= unrolled:
-        return _fold_unrolled(em, work)
+        return _fold_unrolled(work)
     return nest(em, work.extents, work.initial, lambda i, acc: work.combine(acc, work.element(i)))
 
 
@@ -127,7 +127,7 @@ def _lanes_for(em: Emitter, work: Fold, inner: int) -> int:
     return lanes if lanes >= 4 else 0
 
 
-def _fold_unrolled(em: Emitter, work: Fold) -> list[Value]:
+def _fold_unrolled(work: Fold) -> list[Value]:
     accumulators = list(work.initial)
     for point in range(math.prod(work.extents)):
         indices: list[Affine] = []

@@ -118,13 +118,13 @@ def _lexicographic(region: Region, tensor: Tensor, count: int) -> list[Key] | No
     if first is None or len(first) != 1 or both.producer is None or both.producer.name != "and":
         return None
     equal, rest = both.producer.operands
-    if not _is_equality(region, equal, first[0], count):
+    if not _is_equality(region, equal, first[0]):
         return None
     following = _lexicographic(region, rest, count)
     return None if following is None else [*first, *following]
 
 
-def _is_equality(region: Region, tensor: Tensor, key: Key, count: int) -> bool:
+def _is_equality(region: Region, tensor: Tensor, key: Key) -> bool:
     node = tensor.producer
     if node is None or node.name != "compare" or node.attributes["comparison_direction"] != "EQ":
         return False

@@ -5,12 +5,10 @@ becomes 0.
 from __future__ import annotations
 
 from hlo.passes.hlo_to_loops.builder import Builder, Value
-from hlo.passes.hlo_to_loops.element_types import ElementType, Kind, element_type
+from hlo.passes.hlo_to_loops.element_types import ElementType, Kind
 from hlo.passes.hlo_to_loops.elementwise import storage
 from hlo.passes.hlo_to_loops.elementwise.numeric import Bits, Mask, Real
 from hlo.passes.hlo_to_loops.elementwise.rounding import round_to, to_odd_single
-
-_F32 = element_type("f32")
 
 
 def convert(b: Builder, value: Value, to: ElementType) -> Value:
@@ -31,7 +29,7 @@ def convert(b: Builder, value: Value, to: ElementType) -> Value:
     if source.kind is Kind.BOOL:
         return _from_bool(storage.mask(b, value), to)
     if source.is_float:
-        return _from_float(storage.real(b, value), source, to)
+        return _from_float(storage.real(b, value), to)
     return _from_integer(storage.bits(b, value), source, to)
 
 
@@ -57,7 +55,7 @@ def _rounded(x: Real, to: ElementType) -> Real:
     return x if to.name in ("f64", "f32", "f16", "bf16") else round_to(x, to)
 
 
-def _from_float(x: Real, source: ElementType, to: ElementType) -> Value:
+def _from_float(x: Real, to: ElementType) -> Value:
     if to.kind is Kind.BOOL:
         return storage.value_of(to, x.ne(0.0))
     if to.is_integer:

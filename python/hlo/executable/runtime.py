@@ -32,9 +32,6 @@ RANDOM_STATE = "hlo.random_state"  # the custom call that gives `next_random_sta
 RANDOM_STATE_FUNCTION = "hlo_rt_random_state"
 NATIVE_FILE = str(_runtime.__file__)
 
-FRAME_OFFSETS = {"args": 8, "results": 16, "arena": 24, "runtime": 32, "constants": 40}
-"""Byte offsets of the pointers in ``HloCallFrame``."""
-
 FAST_PASSES = (
     "function(early-cse,loop-simplify,lcssa,loop-mssa(loop-rotate,licm),early-cse,simplifycfg)"
 )

@@ -24,7 +24,6 @@ from hlo.gpu.tensor_map import TensorMap
 ALIGNMENT = 64  # bytes, of every allocation that a plan's slices start in
 
 Base: TypeAlias = Literal["arena", "argument", "result", "constant", "workspace"]
-BASES: tuple[Base, ...] = ("arena", "argument", "result", "constant", "workspace")
 
 
 @dataclass(frozen=True)
