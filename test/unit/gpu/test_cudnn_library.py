@@ -74,8 +74,8 @@ from hlo.gpu.convolution import Convolution
 from hlo.gpu.cuda import cudnn
 from hlo.gpu.cuda.cudnn_graph import CudnnLibrary, Descriptors
 ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
-cudnn.load_needed()
 opened = CudnnLibrary.open(str(cudnn.find_cudnn()))
+cudnn.load_needed(opened.cuda_major)
 device = Descriptors(opened).new(38)
 text = sys.argv[2].encode()
 opened.call("cudnnBackendSetAttribute", device, 2702, 24, ctypes.c_int64(len(text)), text)

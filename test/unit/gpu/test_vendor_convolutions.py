@@ -49,7 +49,7 @@ def library_of(
 ) -> Iterator[Any]:
     """The library is installed, with what it needs, and as fast as it is made to seem."""
     monkeypatch.setattr(vendor, "find_cudnn", lambda: cudnn_path)
-    monkeypatch.setattr(cudnn, "load_needed", lambda: None)
+    monkeypatch.setattr(cudnn, "load_needed", lambda major: None)
     opened = ctypes.CDLL(str(cudnn_path))
 
     def as_it_was() -> None:
@@ -322,14 +322,15 @@ WHY_NOT = {
     "does not run": "cuDNN fails",
     "another version": "cuDNN 8.9.7; what is called is of cuDNN 9",
     "not installed": "cuDNN 9 is not installed",
-    "no cuBLASLt": "install nvidia-cublas",
+    "no cuBLASLt": "cuDNN needs cuBLASLt of CUDA 12: install nvidia-cublas",
 }
 
 
 @pytest.mark.parametrize("why", WHY_NOT)
 def test_kernels_stand_in_for_the_library(
-    why: str, fake: FakeDriver, library_of: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    why: str, fake: FakeDriver, library_of: Any, cudnn_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     seem(monkeypatch, library=2 if why == "slower" else 1, kernels=1.5)
     kinds = ("", "no graph", "no heuristic", "no plan", "does not run")
     library_of.fake_cudnn_refuse(kinds.index(why) if why in kinds else 0)
@@ -340,8 +341,8 @@ def test_kernels_stand_in_for_the_library(
     if why == "no cuBLASLt":
         monkeypatch.undo()
         monkeypatch.setattr(vendor_convolutions, "SMALLEST_FLOPS", 1)
-        monkeypatch.setattr(vendor, "find_cudnn", lambda: Path("libcudnn.so.9"))
-        monkeypatch.setattr(cudnn, "find_cublaslt", lambda: None)
+        monkeypatch.setattr(vendor, "find_cudnn", lambda: cudnn_path)
+        monkeypatch.setattr(cudnn, "find_cublaslt", lambda majors: None)
     f, arguments = convolution(), [numbers(*X), numbers(*W)]
     run = CudaProgram(compiled(f, *arguments).plan, CudaDevice())
     ((_, choice),) = run.library_calls

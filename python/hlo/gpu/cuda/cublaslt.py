@@ -29,7 +29,7 @@ _EPILOGUES = {
     ("", False): 1, ("relu", False): 2, ("", True): 4, ("relu", True): 6, ("gelu", False): 32,
     ("gelu", True): 36,
 }  # fmt: skip
-_NAMES = ("libcublasLt.so.13", "libcublasLt.so.12")
+_MAJORS = (13, 12)  # of CUDA
 # Where the wheels put it, under the folder of the namespace package `nvidia`.
 _IN_WHEELS = ("cu13/lib", "cublas/lib")
 
@@ -47,15 +47,16 @@ class _Heuristic(ctypes.Structure):
 
 
 @functools.cache
-def find_cublaslt() -> Path | None:
-    """The library: of an installed wheel, or as the loader finds it."""
+def find_cublaslt(majors: tuple[int, ...] = _MAJORS) -> Path | None:
+    """The library for one of these versions of CUDA: of a wheel, or as the loader finds it."""
+    names = [f"libcublasLt.so.{major}" for major in majors]
     spec = importlib.util.find_spec("nvidia")
     roots = [] if spec is None else list(spec.submodule_search_locations or ())
-    in_wheels = (Path(r) / tail / name for r in roots for tail in _IN_WHEELS for name in _NAMES)
+    in_wheels = (Path(r) / tail / name for r in roots for tail in _IN_WHEELS for name in names)
     found = next((path for path in in_wheels if path.exists()), None)
     if found is not None:
         return found
-    for name in _NAMES:
+    for name in names:
         try:
             ctypes.CDLL(name)
         except OSError:

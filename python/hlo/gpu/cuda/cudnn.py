@@ -45,7 +45,7 @@ MOST_CONFIGURATIONS = 16  # of a heuristic that are looked at
 ALIGNMENT = 16  # bytes: of slices of the arena, and of other libraries' arrays
 _IN_WHEELS = "cudnn/lib"  # under the folder of the namespace package `nvidia`
 # The compiler of engines that are compiled as they are needed, in wheels.
-_COMPILERS = ("cu13/lib/libnvrtc.so.13", "cuda_nvrtc/lib/libnvrtc.so.12")
+_COMPILERS = {13: "cu13/lib/libnvrtc.so.13", 12: "cuda_nvrtc/lib/libnvrtc.so.12"}
 # Identifiers of the tensors of a graph.
 _IDS = {"x": 1, "w": 2, "y": 3, "bias": 4, "residual": 5}
 _FIRST_VIRTUAL = 100
@@ -70,16 +70,19 @@ def _wheels() -> list[Path]:
     return [] if spec is None else [Path(p) for p in spec.submodule_search_locations or ()]
 
 
-def load_needed() -> None:
+def load_needed(major: int) -> None:
     """Loads what the library looks for by name, from where it is.
 
+    Args:
+        major: the version of CUDA that it is built for.
+
     Raises:
-        CudnnError: cuBLASLt is not there, without which the library ends the process.
+        CudnnError: cuBLASLt of that version is not there, without which it ends the process.
     """
-    products = find_cublaslt()
+    products = find_cublaslt((major,))
     if products is None:
-        raise CudnnError("cuDNN needs cuBLASLt: install nvidia-cublas", 0)
-    compilers = (root / name for root in _wheels() for name in _COMPILERS)
+        raise CudnnError(f"cuDNN needs cuBLASLt of CUDA {major}: install nvidia-cublas", 0)
+    compilers = [root / _COMPILERS[major] for root in _wheels() if major in _COMPILERS]
     for path in (products, *(path for path in compilers if path.exists())):
         ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
 
@@ -127,8 +130,8 @@ class Cudnn:
             OSError: it cannot be loaded.
             CudnnError: it is of another version, does not run on this GPU, or lacks cuBLASLt.
         """
-        load_needed()
         opened = CudnnLibrary.open(str(path))
+        load_needed(opened.cuda_major)
         handle = ctypes.c_void_p()
         opened.call("cudnnCreate", ctypes.byref(handle))
         return Cudnn(opened, handle)

@@ -184,6 +184,12 @@ class CudnnLibrary:
         return int(self.library.cudnnGetVersion())
 
     @property
+    def cuda_major(self) -> int:
+        """The version of CUDA that it is built for."""
+        self.library.cudnnGetCudartVersion.restype = ctypes.c_size_t
+        return int(self.library.cudnnGetCudartVersion()) // 1000
+
+    @property
     def version_text(self) -> str:
         """As people write it."""
         major = 10000 if self.version >= OLDEST else 1000
