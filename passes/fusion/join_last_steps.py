@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.cost.op_cost import multiply_adds
-from hlo.passes.cost.transfers import transfers_of
+from hlo.passes.cost.transfers import bytes_of, transfers_of
 from hlo.passes.fusion.composites import compose, wrap
+from hlo.passes.fusion.fuse_horizontally import KIND as HORIZONTAL
 from hlo.passes.fusion.fuse_horizontally import MAX_MEMBERS, may_be_member
 from hlo.passes.fusion.join_reduction_steps import KIND
 from hlo.passes.fusion.op_traits import CONTRACTIONS
@@ -21,12 +22,13 @@ from hlo.passes.rewrite.walk import body_of, functions
 # of what lies in the second-level cache, and 256 threads do a simple operation each in 4 cycles.
 MOST_BYTES = 1 << 16
 MOST_WORK = 1 << 16
+MOST_WAITING = 1 << 13  # bytes of what a kernel makes earlier than where it stands
 LARGEST_PRODUCT = 1 << 25  # multiply-adds of one that no step is put behind: a library may do it
 
 
 @dataclass
 class _Launch:
-    """Members of one launch: the first one, where it stands, and steps of its last block."""
+    """Members of one launch: the first one, where it stands, and those that join it."""
 
     at: int
     members: list[Node] = field(default_factory=list[Node])
@@ -39,11 +41,12 @@ class JoinLastSteps(Pass):
 
     For GPUs, on which a launch costs more than what a block does of a small kernel: the block that
     is done last goes on with the steps, one after another. The combination of a split reduction's
-    partial results is such a step.
+    partial results is such a step. Small kernels that read nothing made in their block share the
+    launch of the first of them, side by side.
 
     Requires: `fuse` ran.
-    Guarantees: a step moves `most_bytes` and does `most_work` element operations at the most;
-    kernels that it does not read keep their order.
+    Guarantees: a step moves `most_bytes` and does `most_work` element operations at the most; one
+    that waits for nothing makes `most_waiting` bytes at the most. Other kernels keep their order.
 
         %p = hlo.fusion(%x) kind "reduce" {...}           %0 = hlo.fusion(%x) kind "steps" {
         %0 = hlo.fusion(%p) kind "reduce" {...}     ==>     %p = hlo.fusion(%x) ...
@@ -53,6 +56,7 @@ class JoinLastSteps(Pass):
 
     most_bytes: int = MOST_BYTES
     most_work: int = MOST_WORK
+    most_waiting: int = MOST_WAITING
     max_members: int = MAX_MEMBERS
 
     def run(self, module: ir.Module) -> bool:
@@ -69,9 +73,20 @@ class JoinLastSteps(Pass):
                 for inner in node.regions:
                     changed |= self._block(inner)
         launches: dict[Node, _Launch] = {}
+        ready: _Launch | None = None
         for at, node in enumerate(region.nodes):
-            found = self._launch_for(node, launches)
-            launch = _Launch(at) if found is None else found
+            makers = [m for o in captured(node) if (m := o.producer) is not None and m in launches]
+            if not self._is_step(node):
+                launch = _Launch(at)
+            elif makers:
+                last = max((launches[maker] for maker in makers), key=lambda one: one.at)
+                launch = last if self._has_room(last, node) else _Launch(at)
+            elif sum(map(bytes_of, node.results)) > self.most_waiting:
+                launch = _Launch(at)
+            else:
+                if ready is None or not self._has_room(ready, node):
+                    ready = _Launch(at)
+                launch = ready
             launch.members.append(node)
             launch.count += _members(node)
             launches[node] = launch
@@ -80,18 +95,14 @@ class JoinLastSteps(Pass):
             _join(launch.members)
         return bool(joined) or changed
 
-    def _launch_for(self, node: Node, launches: Mapping[Node, _Launch]) -> _Launch | None:
-        """The launch that a kernel becomes a step of; None if it does not."""
-        makers = [m for o in captured(node) if (m := o.producer) is not None and m in launches]
-        if not makers or not self._is_step(node):
-            return None
-        launch = max((launches[maker] for maker in makers), key=lambda one: one.at)
+    def _has_room(self, launch: _Launch, node: Node) -> bool:
+        """Whether a kernel may become a member of a launch."""
         first = launch.members[0]
         fits = launch.count + _members(node) <= self.max_members
-        return launch if fits and may_be_member(first) and not _has_large_product(first) else None
+        return fits and may_be_member(first) and not _has_large_product(first)
 
     def _is_step(self, node: Node) -> bool:
-        if not may_be_member(node) or _members(node) > 1:
+        if not may_be_member(node):
             return False
         region = node.regions[0] if node.name == "fusion" else Region(nodes=[node])
         moved = transfers_of(node)
@@ -124,7 +135,11 @@ def _join(members: Sequence[Node]) -> None:
     for op in ops[1:]:
         op.move_after(place)
         place = op
+    steps = sum(any(o.producer in members for o in captured(member)) for member in members)
+    if not steps:
+        compose(ops, HORIZONTAL, f"{len(ops)} small kernels that wait for nothing")
+        return
     what, whom = "a small kernel is a step", "it waits for"
-    if len(ops) > 2:
-        what, whom = f"{len(ops) - 1} small kernels are steps", "they wait for"
+    if steps > 1:
+        what, whom = f"{steps} small kernels are steps", "they wait for"
     compose(ops, KIND, f"{what} of the last block of what {whom}")

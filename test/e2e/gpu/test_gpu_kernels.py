@@ -205,6 +205,42 @@ func.func @main(%x: tensor<6x700xf32>, %y: tensor<5000xf32>, %w: tensor<40xf32>)
     assert program.statistics.kernels == 1  # the 128 threads of a row wait for one another alone
 
 
+STEPS = f"""
+func.func @main(%x: tensor<3000xf32>, %w: tensor<5x300xf32>, %y: tensor<100xf32>)
+    -> (tensor<3000xf32>, tensor<5x300xf32>, tensor<f32>, tensor<5xf32>, tensor<100xf32>) {{
+  %z = "hlo.constant"() {{value = dense<0.0> : tensor<f32>}} : () -> tensor<f32>
+  %0 = "hlo.negate"(%x) : (tensor<3000xf32>) -> tensor<3000xf32>
+  %1 = "hlo.abs"(%w) : (tensor<5x300xf32>) -> tensor<5x300xf32>
+  %2 = "hlo.sign"(%y) : (tensor<100xf32>) -> tensor<100xf32>
+  %3 = "hlo.reduce"(%0, %z) {reducer("add")} {{dimensions = array<i64: 0>}}
+    : (tensor<3000xf32>, tensor<f32>) -> tensor<f32>
+  %4 = "hlo.reduce"(%1, %z) {reducer("add")} {{dimensions = array<i64: 1>}}
+    : (tensor<5x300xf32>, tensor<f32>) -> tensor<5xf32>
+  %5 = "hlo.broadcast_in_dim"(%3) {{broadcast_dimensions = array<i64>}}
+    : (tensor<f32>) -> tensor<5xf32>
+  %6 = "hlo.subtract"(%4, %5) : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xf32>
+  %7 = "hlo.reduce"(%6, %z) {reducer("add")} {{dimensions = array<i64: 0>}}
+    : (tensor<5xf32>, tensor<f32>) -> tensor<f32>
+  return %0, %1, %7, %6, %2
+    : tensor<3000xf32>, tensor<5x300xf32>, tensor<f32>, tensor<5xf32>, tensor<100xf32>
+}}"""
+
+
+def test_small_kernels_are_steps_of_the_last_block() -> None:
+    """Blocks of several kernels, then sums of what they store, then a sum of those sums."""
+    arguments = [sample((3000,)), sample((5, 300)), sample((100,))]
+    check(STEPS, *arguments, ulps=4)
+    program = hlo.compile(STEPS, target="nvptx:sm_80", emulator="fibers")
+    assert isinstance(program, GpuCompiled)
+    assert program.plan.launches == 1
+    expected = evaluate(ir.parse_module(STEPS), [a.copy() for a in arguments])
+    for schedule in (2, 3, 4):
+        for device in (program.emulated(schedule), program.on_fibers(schedule)):
+            for _ in range(2):  # the counter is zero again
+                for want, got in zip(expected, device(*arguments), strict=True):
+                    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-4)
+
+
 @pytest.mark.parametrize("unique", ["false", "true"])
 def test_scatters(unique: str) -> None:
     # Without unique indices rows meet: 5 updates of 3 rows; one index is outside.

@@ -14,12 +14,21 @@
 
 // The sum reads 4096 bytes and writes 4.
 // FEW-NOT: kind = "steps"
+// FEW: func.func private @ready
 
 // CHECK-LABEL: func.func private @later
 // CHECK: hlo.tanh
 // CHECK: kind = "steps"
 // CHECK: hlo.cosine
 // CHECK: hlo.reduce
+
+// Kernels that wait for nothing share the first one's launch; the sum of both is its last step.
+// CHECK-LABEL: func.func private @ready
+// CHECK: hlo.tanh
+// CHECK: hlo.cosine
+// CHECK: hlo.reduce
+// CHECK: hlo.reason = "a small kernel is a step of the last block of what it waits for"
+// CHECK-NEXT: hlo.negate
 
 // 1024 threads, one an element: four blocks. The counter has 64 bytes, as alignment asks.
 // PLAN: constant 0: tensor<16xi32>
@@ -46,11 +55,21 @@ func.func @main(%x: tensor<1024xf32>) -> (tensor<1024xf32>, tensor<f32>) {
   %r = hlo.sqrt %s : tensor<f32>
   return %t, %r : tensor<1024xf32>, tensor<f32>
 }
-func.func private @later(%x: tensor<1024xf32>, %z: tensor<1024xf32>) -> (tensor<1024xf32>, tensor<1024xf32>, tensor<f32>) {
+func.func private @later(%x: tensor<4096xf32>, %z: tensor<4096xf32>) -> (tensor<4096xf32>, tensor<4096xf32>, tensor<f32>) {
   %zero = hlo.constant dense<0.0> : tensor<f32>
-  %t = hlo.tanh %x : tensor<1024xf32>
-  %c = hlo.cosine %z : tensor<1024xf32>
-  %a = hlo.add %t, %c : tensor<1024xf32>
-  %s = hlo.reduce(%a init: %zero) applies hlo.add across dimensions = [0] : (tensor<1024xf32>, tensor<f32>) -> tensor<f32>
-  return %t, %c, %s : tensor<1024xf32>, tensor<1024xf32>, tensor<f32>
+  %t = hlo.tanh %x : tensor<4096xf32>
+  %c = hlo.cosine %z : tensor<4096xf32>
+  %a = hlo.add %t, %c : tensor<4096xf32>
+  %s = hlo.reduce(%a init: %zero) applies hlo.add across dimensions = [0] : (tensor<4096xf32>, tensor<f32>) -> tensor<f32>
+  return %t, %c, %s : tensor<4096xf32>, tensor<4096xf32>, tensor<f32>
+}
+func.func private @ready(%x: tensor<64xf32>, %y: tensor<32xf32>, %z: tensor<100000xf32>) -> (tensor<64xf32>, tensor<32xf32>, tensor<f32>, tensor<100000xf32>) {
+  %zero = hlo.constant dense<0.0> : tensor<f32>
+  %t = hlo.tanh %x : tensor<64xf32>
+  %n = hlo.negate %z : tensor<100000xf32>
+  %c = hlo.cosine %y : tensor<32xf32>
+  %s = hlo.reduce(%t init: %zero) applies hlo.add across dimensions = [0] : (tensor<64xf32>, tensor<f32>) -> tensor<f32>
+  %u = hlo.reduce(%c init: %zero) applies hlo.add across dimensions = [0] : (tensor<32xf32>, tensor<f32>) -> tensor<f32>
+  %a = hlo.add %s, %u : tensor<f32>
+  return %t, %c, %a, %n : tensor<64xf32>, tensor<32xf32>, tensor<f32>, tensor<100000xf32>
 }
