@@ -36,20 +36,19 @@ _REASONS = """
 ## Where a GPU has more
 Launches or arenas above the CPU's by more than a tenth, and why:
 
-- **Second steps of reductions** (seed_demo, mlp_train, resnet18_train, gpt2_decode): partial
-  results and what is made of them are one launch on the CPU, whose last thread waits for the
-  others. Blocks of a GPU do not wait for one another, so the second step is a launch.
-- **Small kernels behind another** (efficientnetb0, gp_nll, mlp_train): the CPU takes them into the
-  launch of the kernel ahead of them, for its last thread to do. They are launches here.
+- **Second steps of reductions** (resnet18_train): partial results of more than 64 KiB are reduced
+  by a launch of their own; smaller ones are a step of the last block.
 - **Chained reductions** (resnet18_train): a mean and then a variance of the same elements are one
   kernel on the CPU while a run of rows stays in its cache. All results of a GPU's kernel have one
   element count, and no reduction in it needs another's.
-- **Attention** (attention, gpt2_prefill, gpt2_decode, nnx_gpt_decode): a launch ahead of a causal
-  one finds out whether all values are finite; keys of one query are divided among blocks, whose
-  parts a second launch adds up.
+- **Attention** (attention, gpt2_prefill): a launch ahead of a causal one finds out whether all
+  values are finite.
 - **Sorts** (sort_topk): 65536 elements are 32 tiles, sorted by a block each, and five merges.
 - **Fourier transforms** (fftconv2d): each pass is a launch, from one buffer to another, where the
   CPU calls a library that works in place: three buffers for its one.
+- **Scatters** (the arena of gnn_train): the CPU computes updates as it applies them.
+- **More pieces** (the arenas of mlp_train, nuts_blackjax, seed_demo): a long reduction has up to 512
+  partial results for each one, so that there are threads enough.
 - **Stored operands** (the arena of resnet18_train): the CPU computes activations and
   normalisations while it packs an operand of the next product. A GPU's products read operands as
   they lie, so what is ahead of an activation and the activation are both stored.
