@@ -66,6 +66,7 @@ bench: setup
 	$(BENCHMARK) benchmarks/run.py
 	$(BENCHMARK) benchmarks/micro.py
 	$(BENCHMARK) benchmarks/micro_dots.py
+	$(BENCHMARK) benchmarks/openblas.py
 	$(BENCHMARK) benchmarks/micro_convolutions.py
 	$(BENCHMARK) benchmarks/loops.py
 
