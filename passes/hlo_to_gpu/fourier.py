@@ -24,6 +24,7 @@ from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
 from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
 from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.index_values import index_value
 from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 
 LARGEST_RADIX = 8  # that factors are joined to; larger primes are radices of their own
@@ -212,7 +213,7 @@ class _Transform:
 
         def compute(em: ThreadEmitter, unit: Affine) -> Value:
             b = em.b
-            place = em.index_value(unit, double).name
+            place = index_value(em, unit, double).name
             turn = b.constant(-2 * math.pi / length, "f64")
             angle = Value(double, (b.op(f"arith.mulf {place}, {turn} : f64"),))
             parts = [

@@ -13,8 +13,8 @@ from hlo.passes.hlo_to_gpu.thread_emitter import ThreadEmitter
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
-from hlo.passes.hlo_to_loops.elemental.indexing import clamped_index
 from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.index_values import clamped_index
 from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 from hlo.passes.hlo_to_loops.update_kernels import Scatter, Update
 

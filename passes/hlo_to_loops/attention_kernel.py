@@ -31,6 +31,7 @@ from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.elemental.reductions import reducer
 from hlo.passes.hlo_to_loops.folds import accumulator_type, identity_of, monoid_of
 from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.index_values import index_value
 from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.hlo_to_loops.register_transpose import transpose_square
 
@@ -486,7 +487,7 @@ class Columns(AttentionEmission):
         mask = None
         if self.extent % self.span:
             with em.vector(self.names[v], self.lanes):
-                index = em.index_value(Affine.variable(self.names[v]), element_type("i64"))
+                index = index_value(em, Affine.variable(self.names[v]), element_type("i64"))
                 with b.width(0):
                     wanted = b.op(f"arith.index_cast {em.index(self.wanted)} : index to i64")
                 wanted = b.splat(wanted, "i64")

@@ -10,6 +10,7 @@ from hlo.passes.hlo_to_loops.affine import Affine
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
 from hlo.passes.hlo_to_loops.emitter import Emitter
+from hlo.passes.hlo_to_loops.index_values import index_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def _compare(em: Emitter, index: Affine, predicate: str, bound: int) -> Conditio
             )
     if em.boundaries is not None and index.terms == ((em.lane, 1),):
         em.boundaries.add(bound - index.constant)
-    lanes = em.index_value(index, element_type("i32"))
+    lanes = index_value(em, index, element_type("i32"))
     limit = b.constant(bound, "i32")
     return Condition(
         varying=b.op(f"arith.cmpi {predicate}, {lanes.name}, {limit} : {b.type_of('i32')}")

@@ -17,7 +17,6 @@ from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder, Value
-from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, splat_of
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
 from hlo.passes.hlo_to_loops.partial_stores import store_first_lanes
@@ -130,6 +129,8 @@ class Emitter:
         self.boundaries: set[int] | None = None
         # For inputs that come from memory: what fetches them ahead of their loads.
         self.fetchers: dict[Buffer, Fetcher] = {}
+        # Indices read from memory: the next turn of a loop has another, anywhere.
+        self.looked_up: set[str] = set()
         # The loop around that over the lanes whose next turn reads what is fetched, and its step.
         self.next_turn: tuple[str, int] | None = None
         # Outputs that begin at a cache line and are written past the caches.
@@ -203,11 +204,6 @@ class Emitter:
     def lane_level(self) -> int:
         """Where what all lanes share is computed, if no condition lies between."""
         return self._lane_level
-
-    @property
-    def is_in_lane_loop(self) -> bool:
-        """Whether the innermost open region is the body of the loop over the lanes."""
-        return self.lane is not None and self.b.level == self._lane_level + 1
 
     def hoist_from_here(self) -> None:
         """Vector code in no loop of its own: what lanes share is computed right here."""
@@ -308,24 +304,6 @@ class Emitter:
                 result.append(quotient)
         return tuple(result)
 
-    def index_value(self, index: Affine, to: ElementType) -> Value:
-        """An index as an element, as `iota` gives it."""
-        b = self.b
-        low, high = index.bounds(self.extents)
-        narrow = low > -(1 << 30) and high < 1 << 30  # a vector's length beyond fits as well
-        integer = element_type("i32" if narrow else "i64")
-        kind = integer.register
-        with b.width(0):
-            name = b.op(f"arith.index_cast {self.index(index)} : index to {kind}")
-        if b.lanes:
-            name = b.splat(name, kind)
-            stride = 0 if self.lane is None else index.coefficient(self.lane)
-            if stride:
-                steps = ", ".join(str(i * stride) for i in range(b.lanes))
-                ramp = b.op(f"arith.constant dense<[{steps}]> : {b.type_of(kind)}")
-                name = b.op(f"arith.addi {name}, {ramp} : {b.type_of(kind)}")
-        return elementwise.convert(b, Value(integer, (name,), b.lanes), to)
-
     # -- values ------------------------------------------------------------------------------------
     def element(self, tensor: Tensor, position: Position) -> Value:
         """The value of `tensor` at `position`, at the current width."""
@@ -377,14 +355,16 @@ class Emitter:
 
     def _uniform(self, tensor: Tensor, position: Position) -> Value:
         """A value that all lanes share: computed once, ahead of the lane loop where it may."""
-        lanes, level = self.b.lanes, self._lane_level
+        return self.splat(self.shared_element(tensor, position), self.b.lanes)
+
+    def shared_element(self, tensor: Tensor, position: Position) -> Value:
+        """As a scalar what all lanes share."""
+        level = self._lane_level
         with self.scalar():
             if self.b.can_hoist_to(level) and self._defined_at(tensor, position, level):
                 with self.b.at_level(level):
-                    value = self.element(tensor, position)
-            else:
-                value = self.element(tensor, position)
-        return self.splat(value, lanes)
+                    return self.element(tensor, position)
+            return self.element(tensor, position)
 
     def _defined_at(self, tensor: Tensor, position: Position, level: int) -> bool:
         """Whether every variable of a position is defined at an enclosing level."""

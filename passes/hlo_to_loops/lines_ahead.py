@@ -14,10 +14,8 @@ from hlo.passes.hlo_to_loops.affine import Affine
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.emitter import LINE_BYTES, Emitter, Fetcher
 
-_DISTANCE = 2 << 10  # bytes: the way from memory takes as long as a few cheap operations on them
-_NARROWEST = (
-    LINE_BYTES // 2
-)  # bytes of a vector; of less the same line would be asked for too often
+DISTANCE = 2 << 10  # bytes: the way from memory takes as long as a few cheap operations on them
+_NARROWEST = LINE_BYTES // 2  # bytes of a vector: of less, lines would be asked for too often
 
 
 class LinesAhead:
@@ -31,18 +29,25 @@ class LinesAhead:
     def fetch(self, em: Emitter, buffer: Buffer, offset: Affine) -> None:
         """Called where lanes of the buffer are loaded: fetches lines that later turns will load."""
         b, size = em.b, buffer.type.memory_bytes
-        if not em.is_in_lane_loop or b.lanes * size < _NARROWEST:
+        if not is_in_lane_loop(em) or b.lanes * size < _NARROWEST:
+            return
+        if any(name in em.looked_up for name, _ in offset.terms):
             return
         if b.region is not self._loop:
             self._loop, self._fetched = b.region, []
         if any(_same_line(offset, other, size) for other in self._fetched):
             return
         self._fetched.append(offset)
-        ahead = _DISTANCE // size
+        ahead = DISTANCE // size
         if em.next_turn is not None:
             variable, step = em.next_turn
             ahead = offset.coefficient(variable) * step
         fetch_lines(em, buffer, offset + ahead)
+
+
+def is_in_lane_loop(em: Emitter) -> bool:
+    """Whether the innermost open region is the body of the loop over the lanes."""
+    return em.lane is not None and em.b.level == em.lane_level + 1
 
 
 def _same_line(offset: Affine, other: Affine, size: int) -> bool:

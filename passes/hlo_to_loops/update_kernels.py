@@ -9,9 +9,9 @@ from contextlib import ExitStack
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder, Value
-from hlo.passes.hlo_to_loops.elemental.indexing import clamped_index, widened
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.index_values import clamped_index, widened
 from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
 from hlo.passes.hlo_to_loops.loop_kernel import Nest, Width, at_best_width, emitter_for, lanes_for
 

@@ -26,6 +26,7 @@ from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.index_values import index_value
 from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
 from hlo.passes.hlo_to_loops.loop_kernel import VECTOR_BITS
 from hlo.passes.hlo_to_loops.strided_loads import MOST_SKIPPED
@@ -288,7 +289,7 @@ class _Selection:
             number = sum((i * s for i, s in zip(tap, strides, strict=True)), ZERO)
         else:
             number = Position.of_dims(tuple(place)).linear(w.sizes)
-        return self.em.index_value(number, self.name)
+        return index_value(self.em, number, self.name)
 
     def _prefer(self, held: Value, name: Value, tap: Sequence[Affine]) -> tuple[Value, Value]:
         """The chosen element and its name once a tap is looked at."""

@@ -8,40 +8,9 @@ from hlo.passes.hlo_to_loops.conditions import ALWAYS, at_least, both, guarded, 
 from hlo.passes.hlo_to_loops.element_types import Kind, element_type
 from hlo.passes.hlo_to_loops.elementwise import unpack
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError, elemental
+from hlo.passes.hlo_to_loops.gathered_rows import fetch_row
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
-
-
-def clamped_index(em: Emitter, tensor: Tensor, position: Position, limit: int) -> Affine:
-    """The integer at `position` of `tensor` clamped to [0, limit], as an index expression."""
-    if limit == 0:
-        return ZERO
-    indices = position.dims if position.dims is not None else (position.offset or ZERO,)
-    if not all(em.is_uniform(i) for i in indices):
-        raise NotVectorizableError("a position read from memory differs between lanes")
-    with em.scalar():
-        return em.name_index(clamp_to_index(em, em.element(tensor, position), limit), limit + 1)
-
-
-def clamp_to_index(em: Emitter, value: Value, limit: int) -> str:
-    """SSA `index` of a scalar integer clamped to [0, limit], by its own signedness."""
-    return em.b.op(f"arith.index_cast {_clamped(em, value, limit)} : i64 to index")
-
-
-def _clamped(em: Emitter, value: Value, limit: int) -> str:
-    b = em.b
-    wide = widened(em, value)
-    if value.type.kind is Kind.SINT:
-        wide = b.op(f"arith.maxsi {wide}, {b.constant(0, 'i64')} : i64")
-        return b.op(f"arith.minsi {wide}, {b.constant(limit, 'i64')} : i64")
-    return b.op(f"arith.minui {wide}, {b.constant(limit, 'i64')} : i64")
-
-
-def widened(em: Emitter, value: Value) -> str:
-    """A scalar integer as i64, sign- or zero-extended by its type."""
-    if value.type.register == "i64":
-        return value.name
-    extend = "extsi" if value.type.kind is Kind.SINT else "extui"
-    return em.b.op(f"arith.{extend} {value.name} : {value.type.register} to i64")
+from hlo.passes.hlo_to_loops.index_values import clamped_index
 
 
 @elemental("dynamic_slice")
@@ -89,6 +58,8 @@ def gather(em: Emitter, node: Node, _: int, position: Position) -> Value:
     start_map = numbers.get("start_index_map", ())
     source: list[Affine] = [ZERO] * operand.rank
     varying: dict[int, Value] = {}  # dimension of the operand -> its index, another in each lane
+    begins: dict[int, Affine] = {}  # the same of all lanes, and where it is read
+    places: dict[int, Position] = {}
     for k, d in enumerate(start_map):
         at = list(batch)
         if vector_dim < starts.rank:
@@ -98,7 +69,7 @@ def gather(em: Emitter, node: Node, _: int, position: Position) -> Value:
         if limit and not all(em.is_uniform(index) for index in at):
             varying[d] = _clamped_lanes(em, em.element(starts, place), limit)
         else:
-            source[d] = clamped_index(em, starts, place, limit)
+            begins[d], places[d] = clamped_index(em, starts, place, limit), place
     starts_batching = numbers.get("start_indices_batching_dims", ())
     for d, s in zip(numbers.get("operand_batching_dims", ()), starts_batching, strict=True):
         source[d] = batch[s - (1 if vector_dim < s else 0)]
@@ -106,6 +77,13 @@ def gather(em: Emitter, node: Node, _: int, position: Position) -> Value:
     kept = [d for d in range(operand.rank) if d not in hidden]
     for d, o in zip(kept, offset_dims, strict=True):
         source[d] = source[d] + dims[o]
+    em.looked_up.update(name for index in begins.values() for name in index.variables)
+    if len(start_map) == len(begins) == 1 and starts.size > 1:
+        (d,) = start_map
+        place, limit = places[d], operand.shape[d] - slice_sizes[d]
+        fetch_row(em, operand, source, d, starts, place, limit)
+    for d, index in begins.items():
+        source[d] = source[d] + index
     if varying:
         return _looked_up(em, operand, source, varying)
     return em.element(operand, Position.of_dims(source))

@@ -20,6 +20,7 @@ from hlo.passes.hlo_to_loops.conditions import (
 from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError, elemental
 from hlo.passes.hlo_to_loops.graph import Node
+from hlo.passes.hlo_to_loops.index_values import index_value
 
 
 @elemental("broadcast_in_dim")
@@ -135,8 +136,8 @@ def reverse(em: Emitter, node: Node, _: int, position: Position) -> Value:
 @elemental("iota")
 def iota(em: Emitter, node: Node, _: int, position: Position) -> Value:
     tensor = node.results[0]
-    return em.index_value(
-        em.dims(position, tensor.shape)[node.attributes["iota_dimension"]], tensor.type
+    return index_value(
+        em, em.dims(position, tensor.shape)[node.attributes["iota_dimension"]], tensor.type
     )
 
 
@@ -303,9 +304,9 @@ def _split_bits(em: Emitter, node: Node, dims: tuple[Affine, ...]) -> Value:
     operand, result = node.operands[0], node.results[0]
     b, value = em.b, em.element(operand, Position.of_dims(dims[:-1]))
     if not result.type.is_complex:
-        position = em.index_value(dims[-1], element_type(_bits_type(operand.type.bits)))
+        position = index_value(em, dims[-1], element_type(_bits_type(operand.type.bits)))
         return _part(em, value, position, result.type)
-    position = em.index_value(dims[-1], element_type(_bits_type(operand.type.part_type.bits)))
+    position = index_value(em, dims[-1], element_type(_bits_type(operand.type.part_type.bits)))
     zero = elementwise.constant(b, position.type, 0)
     first = elementwise.EMITTERS["compare"](
         b, [position, zero], element_type("i1"), {"comparison_direction": "EQ"}

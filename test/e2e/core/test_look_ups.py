@@ -101,3 +101,22 @@ def test_short_rows(kind: str, depth: int) -> None:
         if not kind.startswith("complex"):
             p.result(reduce(p, d, (2,), "maximum"))
     p.check(ulps=2)
+
+
+@pytest.mark.parametrize(("width", "kind"), [(16, "f32"), (100, "f32"), (700, "bf16"), (64, "i8")])
+def test_rows_of_a_table_in_memory(width: int, kind: str) -> None:
+    """8 MiB: rows are fetched ahead, up to the last index; indices may be computed."""
+    p = Program()
+    table = sample((1, width), kind)
+    rows = -(-(8 << 20) // (width * table.dtype.itemsize))
+    x = p.argument(
+        np.resize(table, (rows, width)) * (np.arange(rows) % 3).astype(table.dtype)[:, None]
+    )
+    i = p.argument(positions(57, "i32", rows).reshape(19, 3))
+    attributes = (
+        "offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2"
+    )
+    shape = (19, 3, width)
+    p.result(gather(p, x, i, shape, [1, width], attributes))
+    p.result(gather(p, x, p.op("negate", [i], i.shape), shape, [1, width], attributes))
+    p.check()

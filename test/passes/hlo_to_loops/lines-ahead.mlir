@@ -58,3 +58,23 @@ func.func @main(%x: tensor<2048x1024xf32>) -> tensor<1024xf32> {
   %0 = hlo.reduce(%x init: %c) applies hlo.add across dimensions = [0] : (tensor<2048x1024xf32>, tensor<f32>) -> tensor<1024xf32>
   return %0 : tensor<1024xf32>
 }
+
+// -----
+
+// Rows of 1 KiB, wherever they lie: that of the index 2 further on, the last one at the end, is fetched.
+// CHECK-LABEL: func.func @gather_0(
+// CHECK-DAG: %[[TWO:.*]] = arith.constant 2 : index
+// CHECK-DAG: %[[LAST:.*]] = arith.constant 499 : index
+// CHECK: scf.for %[[ROW:.*]] = %begin
+// CHECK: memref.load %in1[%[[ROW]]]
+// CHECK: %[[LATER:.*]] = arith.addi %[[ROW]], %[[TWO]] : index
+// CHECK: %[[PLACE:.*]] = arith.minsi %[[LATER]], %[[LAST]] : index
+// CHECK: memref.load %in1[%[[PLACE]]]
+// CHECK: scf.for
+// CHECK: memref.prefetch %in0
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @main(%x: tensor<8192x256xf32>, %i: tensor<500x1xi32>) -> tensor<500x256xf32> {
+  %0 = "hlo.gather"(%x, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 256>}> : (tensor<8192x256xf32>, tensor<500x1xi32>) -> tensor<500x256xf32>
+  return %0 : tensor<500x256xf32>
+}
