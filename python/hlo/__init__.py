@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from hlo.frontend.jit import eval_shape, jit
     from hlo.frontend.shape_dtype import ShapeDtype
     from hlo.frontend.source_location import named_scope
-    from hlo.frontend.stages import Compiled, Lowered
+    from hlo.frontend.stages import Compiled, Lowered, load
     from hlo.frontend.tracer import Tracer
     from hlo.importers.stablehlo import from_jax
     from hlo.onnx.program import from_onnx
@@ -69,6 +69,7 @@ _HOMES = {
     "from_torch": "hlo.pytorch.program",
     "io_callback": "hlo.frontend.callbacks",
     "jit": "hlo.frontend.jit",
+    "load": "hlo.frontend.stages",
     "named_scope": "hlo.frontend.source_location",
     "pure_callback": "hlo.frontend.callbacks",
     "seed_rng": "hlo.executable.runtime",
@@ -101,6 +102,7 @@ __all__ = [
     "io_callback",
     "jit",
     "lax",
+    "load",
     "named_scope",
     "nn",
     "numpy",

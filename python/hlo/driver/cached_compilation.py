@@ -11,7 +11,6 @@ from hlo.driver.cache.program_cache import ProgramCache
 from hlo.driver.cache.stored_program import StoredProgram
 from hlo.driver.made_program import MadeProgram, Stopwatch
 from hlo.driver.program_source import ProgramSource
-from hlo.driver.statistics import ProgramStatistics
 from hlo.importers.python_callbacks import calls_python
 
 Code = TypeVar("Code")
@@ -25,13 +24,13 @@ class Compilation(Generic[Code, Program]):
     Attributes:
         make: compiles a program; its stages are timed on the watch.
         load: makes stored code ready to run; a `CompileError` says that it cannot be.
-        wrap: what the caller gets, of the source, the code, the statistics, and what is known of
-            the program if it was just made.
+        wrap: what the caller gets, of the source, what is stored (its statistics are those of this
+            compilation), the code, and what is known of the program if it was just made.
     """
 
     make: Callable[[ProgramSource, Stopwatch], tuple[StoredProgram, MadeProgram]]
     load: Callable[[StoredProgram], Code]
-    wrap: Callable[[ProgramSource, Code, ProgramStatistics, MadeProgram | None], Program]
+    wrap: Callable[[ProgramSource, StoredProgram, Code, MadeProgram | None], Program]
 
     def run(self, source: ProgramSource, cache: ProgramCache | None, watch: Stopwatch) -> Program:
         """The compiled program; `cache` is None if there is to be none."""
@@ -75,7 +74,7 @@ class Compilation(Generic[Code, Program]):
             cache.discard(name, str(error))
             return None
         statistics = replace(found.statistics, stage_seconds=watch.seconds, cache="hit")
-        return self.wrap(source, code, statistics, None)
+        return self.wrap(source, replace(found, statistics=statistics), code, None)
 
     def _afresh(
         self, source: ProgramSource, watch: Stopwatch, cache: ProgramCache | None, name: str
@@ -89,4 +88,5 @@ class Compilation(Generic[Code, Program]):
         if cache is not None:
             with watch.stage("cache"):
                 cache.keep(name, replace(program, statistics=statistics))
-        return self.wrap(source, code, replace(statistics, stage_seconds=watch.seconds), made)
+        statistics = replace(statistics, stage_seconds=watch.seconds)
+        return self.wrap(source, replace(program, statistics=statistics), code, made)

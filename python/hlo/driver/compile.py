@@ -27,7 +27,6 @@ from hlo.driver.preconditions import check_options, depth_as_error
 from hlo.driver.profile import Profile, profile
 from hlo.driver.program_source import ProgramSource
 from hlo.driver.program_text import name_of
-from hlo.driver.statistics import ProgramStatistics
 from hlo.executable import runtime
 from hlo.passes.cost.kernel_cost import launch_costs
 from hlo.passes.cost.machine import HOST, Machine
@@ -48,10 +47,11 @@ class Compiled(InspectedProgram):
     """A program in machine code: call it with one array for each argument."""
 
     def __init__(
-        self, source: ProgramSource, executable: runtime.Executable, statistics: ProgramStatistics,
+        self, source: ProgramSource, stored: StoredProgram, executable: runtime.Executable,
         options: Options, made: MadeProgram | None,
     ) -> None:  # fmt: skip
-        super().__init__(source, statistics, options, made)
+        super().__init__(source, stored.statistics, options, made)
+        self._stored = stored
         self._executable = executable
 
     def __call__(self, *arguments: object) -> tuple[np.ndarray[Any, Any], ...]:
@@ -77,6 +77,16 @@ class Compiled(InspectedProgram):
     def name(self) -> str:
         """The program's name."""
         return self._executable.name
+
+    @property
+    def target_name(self) -> str:
+        """What it was compiled for, as `hlo.compile` is told."""
+        return "cpu"
+
+    @property
+    def stored(self) -> StoredProgram:
+        """The program without what it was made of."""
+        return self._stored
 
     def profile(self, *arguments: object, runs: int = 20) -> Profile:
         """Runs the program with a clock around each of its kernels.
@@ -138,10 +148,10 @@ def _compile(program: object, chosen: Options) -> Compiled:
         return _loaded(program, chosen)
 
     def wrap(
-        source: ProgramSource, executable: runtime.Executable, statistics: ProgramStatistics,
+        source: ProgramSource, stored: StoredProgram, executable: runtime.Executable,
         made: MadeProgram | None,
     ) -> Compiled:  # fmt: skip
-        return Compiled(source, executable, statistics, chosen, made)
+        return Compiled(source, stored, executable, chosen, made)
 
     # Who asks for verification wants the passes to run.
     cache = None if chosen.verify else open_cache("cpu", asdict(chosen))
@@ -184,6 +194,15 @@ def _warn_of_unused_donations(program: StoredProgram, donate: Sequence[int]) -> 
             "one needs a result of its own, of its shape and dtype; assert_donated() says which",
             stacklevel=2,
         )
+
+
+def load_compiled(source: ProgramSource, stored: StoredProgram, options: Options) -> Compiled:
+    """A program of which the machine code is known.
+
+    Raises:
+        CompileError: the code cannot be loaded.
+    """
+    return Compiled(source, stored, _loaded(stored, options), options, None)
 
 
 def _loaded(program: StoredProgram, chosen: Options) -> runtime.Executable:

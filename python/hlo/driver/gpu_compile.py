@@ -22,6 +22,7 @@ from hlo.driver.plan_runner import PlanRunner
 from hlo.driver.program_source import ProgramSource
 from hlo.driver.program_text import name_of
 from hlo.driver.statistics import ProgramStatistics
+from hlo.executable.runtime import Signature
 from hlo.gpu.cuda.program import CudaProgram
 from hlo.gpu.emulated_device import EmulatedModule
 from hlo.gpu.fiber_device import FiberModule
@@ -32,7 +33,7 @@ from hlo.gpu.plan_text import plan_text
 from hlo.passes.cost.kernel_cost import KernelCost, launch_costs
 from hlo.passes.hlo_to_gpu.gpu_kernel import GpuKernel
 from hlo.passes.hlo_to_gpu.kernels import emit_gpu_kernel
-from hlo.passes.hlo_to_gpu.target import GpuTarget, gpu_target
+from hlo.passes.hlo_to_gpu.target import PREFIX, GpuTarget, gpu_target
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.host_to_plan.convert import PlanInputs, host_to_plan
@@ -64,11 +65,12 @@ class GpuCompiled(InspectedProgram):
     _composites = False
 
     def __init__(
-        self, source: ProgramSource, plan: LaunchPlan, statistics: ProgramStatistics,
-        options: Options, made: MadeProgram | None, target: GpuTarget,
+        self, source: ProgramSource, stored: StoredProgram, plan: LaunchPlan, options: Options,
+        made: MadeProgram | None, target: GpuTarget,
     ) -> None:  # fmt: skip
         self.target = target
-        super().__init__(source, statistics, options, made)
+        super().__init__(source, stored.statistics, options, made)
+        self._signature = stored.signature
         self._runner = PlanRunner(
             plan, emulate=options.emulate, emulator=options.emulator, schedule=options.schedule
         )
@@ -91,6 +93,16 @@ class GpuCompiled(InspectedProgram):
     def name(self) -> str:
         """The program's name."""
         return self.plan.name
+
+    @property
+    def target_name(self) -> str:
+        """What it was compiled for, as `hlo.compile` is told."""
+        return PREFIX + self.target.chip
+
+    @property
+    def stored(self) -> StoredProgram:
+        """The program without what it was made of."""
+        return _stored(self.plan, self._signature, self.statistics)
 
     @property
     def kernels(self) -> Mapping[str, GpuKernel]:
@@ -178,10 +190,9 @@ def compile_for_gpu(program: object, target: str, chosen: Options) -> GpuCompile
         return _made(source, chip, chosen, watch)
 
     def wrap(
-        source: ProgramSource, plan: LaunchPlan, statistics: ProgramStatistics,
-        made: MadeProgram | None,
-    ) -> GpuCompiled:  # fmt: skip
-        return GpuCompiled(source, plan, statistics, chosen, made, chip)
+        source: ProgramSource, stored: StoredProgram, plan: LaunchPlan, made: MadeProgram | None
+    ) -> GpuCompiled:
+        return GpuCompiled(source, stored, plan, chosen, made, chip)
 
     # Who asks for verification wants the passes to run.
     cache = None if chosen.verify else open_cache(target, _deciding(chosen))
@@ -199,7 +210,6 @@ def _deciding(chosen: Options) -> dict[str, Any]:
 def _made(
     source: ProgramSource, chip: GpuTarget, chosen: Options, watch: Stopwatch
 ) -> tuple[StoredProgram, MadeProgram]:
-    """The launch plan as the only object of a stored program, its constants apart."""
     emit = partial(
         emit_gpu_kernel, deterministic=chosen.deterministic, tf32=chosen.tf32, target=chip
     )
@@ -224,15 +234,31 @@ def _made(
         plan = host_to_plan(
             PlanInputs(name, chip.chip, made.host, made.placed, made.arena, tuple(modules))
         )
-        bare = replace(plan, constants=tuple(replace(c, data=b"") for c in plan.constants))
-    program = StoredProgram(
-        name=name,
+    statistics = statistics_of(made, plan.launches, len(plan.kernels))
+    return _stored(plan, signature_of(made.host), statistics), made
+
+
+def _stored(plan: LaunchPlan, signature: Signature, statistics: ProgramStatistics) -> StoredProgram:
+    """A launch plan as the only object of a stored program, its constants apart."""
+    bare = replace(plan, constants=tuple(replace(c, data=b"") for c in plan.constants))
+    return StoredProgram(
+        name=plan.name,
         objects=(to_json(bare).encode(),),
-        signature=signature_of(made.host),
+        signature=signature,
         constants=tuple(np.frombuffer(constant.data, np.uint8) for constant in plan.constants),
-        statistics=statistics_of(made, plan.launches, len(plan.kernels)),
+        statistics=statistics,
     )
-    return program, made
+
+
+def load_compiled(
+    source: ProgramSource, stored: StoredProgram, options: Options, target: str
+) -> GpuCompiled:
+    """A program of which the launch plan is known.
+
+    Raises:
+        CompileError: the plan is not one of this version.
+    """
+    return GpuCompiled(source, stored, _plan_of(stored), options, None, gpu_target(target))
 
 
 def _plan_of(stored: StoredProgram) -> LaunchPlan:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from functools import cached_property
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 from hlo import ir, knobs
+from hlo.driver.cache.stored_program import StoredProgram
 from hlo.driver.cost_report import CostAnalysis, program_cost
 from hlo.driver.explain import FusionReport, explain
 from hlo.driver.late_phases import is_late, text_of_host
@@ -29,7 +33,7 @@ from hlo.passes.memory.place import Arena
 
 
 class InspectedProgram:
-    """A compiled program's reports; subclasses say how it is called.
+    """A compiled program's reports, and how it is saved; subclasses say how it is called.
 
     Attributes:
         statistics: counts, sizes, and seconds of each stage of the compilation.
@@ -48,6 +52,44 @@ class InspectedProgram:
         # Programs from the cache have none. Kept here, they go with the program.
         self._callbacks = () if made is None else callbacks_in(source.module)
         self.statistics = statistics
+
+    @property
+    def target_name(self) -> str:
+        """What it was compiled for, as `hlo.compile` is told."""
+        raise NotImplementedError
+
+    @property
+    def stored(self) -> StoredProgram:
+        """The program without what it was made of."""
+        raise NotImplementedError
+
+    @property
+    def options(self) -> Options:
+        """What it was compiled with."""
+        return self._options
+
+    @property
+    def source(self) -> ProgramSource:
+        """What it was made of."""
+        return self._source
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the program to a file, for `hlo.load`.
+
+        The file holds machine code and what it was compiled from: see `hlo.driver.saved_program`.
+
+        Raises:
+            UnsupportedError: it calls Python functions, which this process alone has.
+            OSError: the file cannot be written.
+        """
+        from hlo.driver.saved_program import write
+
+        write(self, Path(path))
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        from hlo.driver.saved_program import from_bytes, to_bytes
+
+        return from_bytes, (to_bytes(self),)
 
     def _emit(self, region: Region) -> Kernel:
         """The target's kernel of a region."""

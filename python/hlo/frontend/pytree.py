@@ -63,6 +63,9 @@ class TreeDef:
             and self.children == other.children
         )
 
+    def __reduce__(self) -> tuple[Callable[..., TreeDef], tuple[Any, ...]]:
+        return _restored, (self.node_type, self.data, self.children, self.num_leaves)
+
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """The tree of this structure with these leaves."""
         return tree_unflatten(self, leaves)
@@ -73,6 +76,46 @@ class TreeDef:
 
 _LEAF: Final = TreeDef(None, None, (), 1)
 _NONE: Final = TreeDef(type(None), None, (), 0)
+
+
+def _restored(node_type: type | None, *rest: Any) -> TreeDef:
+    if node_type is None:
+        return _LEAF
+    return _NONE if node_type is type(None) else TreeDef(node_type, *rest)
+
+
+def plain(definition: TreeDef) -> Any:
+    """A structure of tuples, lists, dicts and None as JSON has it; `from_plain` reads it.
+
+    Raises:
+        TreeError: it holds another container, or a key that is no string and no integer.
+    """
+    if definition.node_type is None:
+        return "leaf"
+    if definition is _NONE:
+        return None
+    children = [plain(child) for child in definition.children]
+    if definition.node_type in (tuple, list):
+        return {definition.node_type.__name__: children}
+    if definition.node_type is not dict:
+        raise TreeError(
+            f"expected tuples, lists, dicts and None, found {definition.node_type.__qualname__}"
+        )
+    odd = [key for key in definition.data if type(key) not in (str, int)]
+    if odd:
+        raise TreeError(f"expected strings and integers as keys of a dict, found {odd[0]!r}")
+    return {"dict": children, "keys": list(definition.data)}
+
+
+def from_plain(data: Any) -> TreeDef:
+    """The structure that `plain` was given."""
+    if data is None or data == "leaf":
+        return _LEAF if data else _NONE
+    name = next(iter(data))
+    children = tuple(from_plain(child) for child in data[name])
+    node_type: type = {"tuple": tuple, "list": list, "dict": dict}[name]
+    keys = tuple(data["keys"]) if node_type is dict else None
+    return TreeDef(node_type, keys, children, sum(child.num_leaves for child in children))
 
 
 def _positions(_: Any, count: int) -> Sequence[str]:

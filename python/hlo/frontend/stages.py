@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hlo import ir
 from hlo.diagnostics import ArgumentError
+from hlo.frontend.dtypes import dtype_name, iinfo
+from hlo.frontend.errors import DtypeError
 from hlo.frontend.lowering import Signature, aval_of
-from hlo.frontend.pytree import TreeDef, builder_of, leaf_paths, tree_flatten
+from hlo.frontend.pytree import (
+    TreeDef,
+    builder_of,
+    from_plain,
+    leaf_paths,
+    plain,
+    tree_flatten,
+)
 from hlo.frontend.shape_dtype import ShapeDtype
 from hlo.frontend.torch_tensors import are_of_torch, as_tensors, is_tensor
 
@@ -65,6 +76,12 @@ class Lowered:
         """The results' pytree with a `ShapeDtype` in place of each array."""
         return self.signature.out_tree.unflatten(self.signature.out_avals)
 
+    def __reduce__(self) -> tuple[Callable[..., Lowered], tuple[Any, ...]]:
+        from hlo.driver.program_text import bytecode_of
+
+        module = bytecode_of(self.module)
+        return _lowered, (module, self.signature, self.in_tree, self.donated)
+
     def compile(self, target: str = "cpu", **options: Any) -> Compiled:
         """Compiles to native code.
 
@@ -78,6 +95,12 @@ class Lowered:
             options = {"donate": self.donated, **options}
         executable = compile_program(self.module, target=target, **options)
         return Compiled(executable, self.signature, self.in_tree)
+
+
+def _lowered(module: bytes, *rest: Any) -> Lowered:
+    from hlo.importers.program import load_program
+
+    return Lowered(load_program(module), *rest)
 
 
 @dataclass(frozen=True)
@@ -124,7 +147,7 @@ class Compiled:
         arrays = [
             leaf
             if isinstance(leaf, np.ndarray) or is_tensor(leaf)
-            else np.asarray(leaf, aval.dtype)
+            else _as_array(leaf, aval.dtype)
             for leaf, aval in zip(leaves, self.signature.in_avals, strict=True)
         ]
         results = self.executable(*arrays)
@@ -163,6 +186,65 @@ class Compiled:
             DonationError: one is donated in vain; the message names it and says why.
         """
         self.executable.assert_donated()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the function to a file, for `hlo.load`.
+
+        Arguments and results must be built of tuples, lists, dicts and None; a function of other
+        containers can be pickled.
+
+        Raises:
+            TreeError: they are not.
+            UnsupportedError: it calls Python functions, which this process alone has.
+            OSError: the file cannot be written.
+        """
+        from hlo.driver.saved_program import write
+
+        structures = {"in_tree": plain(self.in_tree), "out_tree": plain(self.signature.out_tree)}
+        write(self.executable, Path(path), {**structures, "name": self.signature.name})
+
+    def __reduce__(self) -> tuple[type[Compiled], tuple[Any, ...]]:
+        return Compiled, (self.executable, self.signature, self.in_tree)
+
+
+def load(path: str | os.PathLike[str], *, recompile: bool = False) -> Any:
+    """The program or function that `save` wrote, ready to run.
+
+    Args:
+        path: a file. It holds machine code, which runs as it is: load files of people you trust.
+        recompile: compile it here if its code was made for another processor or another version of
+            the runtime. Without, that is an error.
+
+    Returns:
+        A `Compiled` as `save` was called on: of `hlo.jit(f).lower(...).compile()`, or of
+        `hlo.compile`.
+
+    Raises:
+        ParseError: the file holds no saved program, or is damaged.
+        CompileError: its code does not run here; the message says why.
+        OSError: the file cannot be read.
+    """
+    from hlo.driver.saved_program import read
+
+    program, extra = read(Path(path), recompile=recompile)
+    if "in_tree" not in extra:
+        return program
+    stored = program.stored.signature
+    in_avals = tuple(ShapeDtype(a.shape, a.dtype) for a in stored.arguments)
+    out_avals = tuple(ShapeDtype(r.shape, r.dtype) for r in stored.results)
+    signature = Signature(extra["name"], in_avals, out_avals, from_plain(extra["out_tree"]))
+    return Compiled(program, signature, from_plain(extra["in_tree"]))
+
+
+def _as_array(leaf: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(leaf, dtype)
+    except OverflowError:
+        info = iinfo(dtype)
+        raise DtypeError(
+            f"the argument {leaf} is out of the range of {dtype_name(dtype)}, {info.min} to "
+            f"{info.max}; give it a wider type, such as numpy.int64"
+        ) from None
 
 
 def argument_labels(in_tree: TreeDef, names: Sequence[str] = ()) -> list[str]:

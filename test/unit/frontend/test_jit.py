@@ -213,3 +213,12 @@ def test_public_names() -> None:
         for name in module.__all__:
             if name != "newaxis":
                 assert getattr(module, name) is not None
+
+
+@pytest.mark.parametrize("value", [2**31, 2**70, -(2**31) - 1])
+def test_a_number_that_does_not_fit_is_an_error_on_each_call(value: int) -> None:
+    f = hlo.jit(lambda x: x + 1)
+    for _ in range(2):
+        with pytest.raises(hlo.DtypeError, match=rf"{value} is out of the range of int32"):
+            f(value)
+        assert f(3) == 4
