@@ -22,6 +22,7 @@ REGISTERS = 28  # accumulators at the most
 # Rows of a tile for its vectors across, measured. Where rows are a multiple of 4 KiB apart, their
 # elements fall into one set of the first-level cache, which holds 8: three vectors have 8 rows.
 MOST_ROWS = {1: 14, 2: 14, 3: 8, 4: 6}
+IN_FOURS = (7, 10)  # vectors of a product's row that tiles of four take: 4 + 3, 4 + 4 + 2
 WIDE_VECTORS, WIDE_ROWS = 6, 2
 TILES_A_PACK = 12  # that use packed columns at the least: packing takes some percent of the time
 FEWEST_PACKED_UNITS = 32  # for the sake of threads, where that leaves enough tiles to each
@@ -136,7 +137,8 @@ def tiling_for(node: Node, region: Region | None = None) -> Tiling:
     shape, lanes = node.results[0].shape, lanes_of(node.results[0].type)
     wide = region is not None and _waits_for_memory(region, node)
     if node.name == "dot_general":
-        return tiling_of(shape, lanes, row_dims=_left_dims(node), wide=wide)
+        tiling = tiling_of(shape, lanes, row_dims=_left_dims(node), wide=wide)
+        return _in_fours(tiling)
     groups = groups_of(node)
     grouped = groups not in (1, shape[-1]) and not walks_small_groups(node)
     if grouped:
@@ -152,6 +154,13 @@ def tiling_for(node: Node, region: Region | None = None) -> Tiling:
         rows = tiling.row_extent
         return replace(tiling, rows=rows, vectors=min(tiling.vectors, REGISTERS // rows))
     return tiling
+
+
+def _in_fours(tiling: Tiling) -> Tiling:
+    """Tiles of four vectors across, where tiles of three would leave one of a single vector."""
+    if tiling.vectors != 3 or -(-tiling.shape[-1] // tiling.lanes) not in IN_FOURS:
+        return tiling
+    return replace(tiling, rows=_even_part(tiling.row_extent, MOST_ROWS[4]), vectors=4)
 
 
 def groups_of(node: Node) -> int:

@@ -38,7 +38,7 @@ from hlo.passes.hlo_to_loops.matrix_multiply import Axis, MatrixOperand, matrix_
 MOST_VECTORS = 8  # more, and register tiles make better use of what they load
 MOST_VECTORS_BY_ROWS = 12  # where tiles need the matrix turned
 STREAMS = 4
-REGISTERS = 24  # for sums
+REGISTERS, ALL_REGISTERS = 24, 32  # for sums; that there are
 LARGE_MATRIX = 1 << 18  # elements that do not stay in the second-level cache
 SMALLEST_MATRIX = 1 << 10
 WIDEST_SUMS = 1 << 13  # columns whose sums a work unit holds in the first- and second-level caches
@@ -268,16 +268,28 @@ class Rows(Walk):
         whole = plan.depth // self.lanes * self.lanes
 
         def step(depth: Affine, old: Sequence[Value]) -> list[Value]:
-            vectors = [
-                self.element(plan.vectors, self._vector_at(items, v, depth))
-                for v in range(plan.count)
-            ]
+            def vector(v: int) -> Value:
+                return self.element(plan.vectors, self._vector_at(items, v, depth))
+
+            def factor(row: Affine) -> Value:
+                return self.element(plan.matrix, self._matrix_at(items, start + row, depth))
+
+            if len(old) + plan.count + 1 > ALL_REGISTERS:
+                factors = [factor(row) for row in rows]
+                new = list(old)
+                for v in range(plan.count):
+                    one = vector(v)
+                    for r, other in enumerate(factors):
+                        at = r * plan.count + v
+                        new[at] = self.fma(one, other, old[at])
+                return new
+            vectors = [vector(v) for v in range(plan.count)]
             new: list[Value] = []
             for r, row in enumerate(rows):
-                output = start + row
-                factor = self.element(plan.matrix, self._matrix_at(items, output, depth))
-                for v, vector in enumerate(vectors):
-                    new.append(self.fma(vector, factor, old[r * plan.count + v]))
+                one = factor(row)
+                new += [
+                    self.fma(each, one, old[r * plan.count + v]) for v, each in enumerate(vectors)
+                ]
             return new
 
         if whole:

@@ -41,7 +41,9 @@ def test_matrix_products(kind: str) -> None:
     p.check(ulps=8)
 
 
-@pytest.mark.parametrize(("m", "n", "k"), [(129, 65, 97), (257, 48, 130), (1, 513, 700)])
+@pytest.mark.parametrize(
+    ("m", "n", "k"), [(129, 65, 97), (257, 48, 130), (1, 513, 700), (57, 101, 40), (20, 150, 30)]
+)
 def test_larger_products(m: int, n: int, k: int) -> None:
     p = Program()
     a, b, bias = p.sample((m, k), "f32"), p.sample((k, n), "f32"), p.sample((n,), "f32")

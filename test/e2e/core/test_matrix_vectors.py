@@ -26,7 +26,7 @@ def bias_and_residual(p: Program, product: Value, kind: str) -> Value:
 @pytest.mark.parametrize("kind", ["f32", "f64", "bf16", "f16"])
 def test_rows_along_the_contracted_dimension(n: int, k: int, kind: str) -> None:
     p = Program()
-    for m in (1, 2, 5, 8, 11):
+    for m in (1, 2, 5, 8, 11, 12):
         product = dot(p, p.sample((m, k), kind), p.sample((n, k), kind), ROWS)
         p.result(product, bias_and_residual(p, product, kind))
     p.result(dot(p, p.sample((n, k), kind), p.sample((k,), kind), COLUMNS))
