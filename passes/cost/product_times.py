@@ -20,7 +20,6 @@ _WIDEST = 3  # vectors of a tile of a wide result
 _TILE_ROWS, _TILE_ENDS = 12, 15.0  # rows of a tile; cycles to begin and to store one
 _TILES, _PACKED, _VECTORS = 1.05, 1.1, 1.15  # of the cycles of multiply-adds alone
 _PACKED_ROWS, _PACKED_TURNED, _PACKED_LEFT = 1.5, 4.0, 2.0  # cycles for a vector that is packed
-_FEW_VECTORS, _MANY_VECTORS = 8, 1.8  # beyond which sums leave registers, and the factor then
 # Of plain loops, multiply-adds of reals a cycle. By bits and parts of an element; along the depth
 # with the depth at which half of the rate is reached, else by where the right operand stays.
 _ALONG = {(32, 1): (9.5, 28), (64, 1): (3.2, 4), (32, 2): (14.0, 28), (64, 2): (3.1, 2)}
@@ -121,11 +120,9 @@ def _by_tiles(product: Product, packed: bool) -> float:
 def _by_vectors(product: Product) -> float:
     """Either operand is the matrix: the other one has few rows, or one column."""
     p = product
-    count = min(p.rows, p.columns)
-    many = _MANY_VECTORS if count > _FEW_VECTORS else 1.0
     along = p.right_turned if p.rows < p.columns else not p.left_transposed
     summed = _SUMMED * p.rows * p.columns if along else 0.0
-    return summed + many * _VECTORS * FUSED * p.rows * p.columns * p.depth / p.lanes
+    return summed + _VECTORS * FUSED * p.rows * p.columns * p.depth / p.lanes
 
 
 def _loop_rate(product: Product, machine: Machine) -> float:
