@@ -145,9 +145,7 @@ class Compiled:
             such, or numbers.
         """
         arrays = [
-            leaf
-            if isinstance(leaf, np.ndarray) or is_tensor(leaf)
-            else _as_array(leaf, aval.dtype)
+            leaf if isinstance(leaf, np.ndarray) or is_tensor(leaf) else _as_array(leaf, aval.dtype)
             for leaf, aval in zip(leaves, self.signature.in_avals, strict=True)
         ]
         results = self.executable(*arrays)
