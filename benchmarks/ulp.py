@@ -3,14 +3,16 @@ docs/ulp.md.
 
 Samples are random bit patterns (every magnitude), uniform variates over the ranges where a function
 is used, and its edges. The reference is mpmath at 60 digits on f64, NumPy and SciPy in long double
-or f64 on f32. XLA's column needs jax; without it the column is empty.
+or f64 on f32. XLA's column needs jax; without it the column is empty. Needs mpmath
+(`pip install mpmath`).
 
-    python benchmarks/ulp.py [--count N] [--only NAME] [--no-xla] [--write]
+    python benchmarks/ulp.py [--count N] [--only NAME] [--no-xla] [--sweep STEP] [--write]
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 import warnings
 from collections.abc import Callable
@@ -257,6 +259,32 @@ def _summary(errors: np.ndarray, columns: list[np.ndarray]) -> tuple[str, str]:
     return f"{finite.max():.2f}" + (f" ({missed} special values differ)" if missed else ""), place
 
 
+# Computed in f64 and rounded, as their references are, which are no better there.
+NOT_SWEPT = ("lgamma", "digamma", "bessel_i1e")
+BLOCK = 1 << 22
+
+
+def sweep(function: Function, call: Callable[[np.ndarray], np.ndarray], step: int) -> str:
+    """The largest error over every `step`-th float of all, where the function is defined."""
+    low, high = function.domain
+    worst = 0.0
+    for first in range(0, 1 << 32, BLOCK * step):
+        patterns = np.arange(first, min(first + BLOCK * step, 1 << 32), step, dtype=np.uint64)
+        x = patterns.astype(np.uint32).view(np.float32)
+        x = x[(x >= low) & (x <= high)]
+        if x.size:
+            errors = ulps(call(x), reference(function, [x], np.float32), np.float32)
+            worst = max(worst, float(errors.max()))
+    return f"{worst:.2f}"
+
+
+def _swept(step: int) -> str:
+    if not step:
+        return ""
+    number = "every float" if step == 1 else f"every {step}th float"
+    return f"The fourth column is over {number} (`--sweep {step}`).\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument(
@@ -267,6 +295,9 @@ def main() -> None:
         "--type", choices=["f32", "f64"], action="append", help="measure this type only"
     )
     parser.add_argument("--no-xla", action="store_true", help="leave XLA's column empty")
+    parser.add_argument(
+        "--sweep", type=int, default=0, help="measure every so-manieth of all f32 numbers as well"
+    )
     parser.add_argument("--write", action="store_true", help="write docs/ulp.md")
     arguments = parser.parse_args()
     chosen = [f for f in FUNCTIONS if not arguments.only or f.name in arguments.only]
@@ -284,7 +315,12 @@ def main() -> None:
             if not arguments.no_xla:
                 errors = ulps(_xla(function, columns), expected, dtype)
                 xla = _summary(np.where(_normal(columns, expected, dtype), errors, 0.0), columns)[0]
-            rows.append(f"| {function.name} | {name} | {ours} | {xla} | {place} |")
+            all_floats = ""
+            swept = function.operands == 1 and function.name not in NOT_SWEPT
+            if arguments.sweep and swept and dtype is np.float32:
+                call = functools.partial(compiled.call, index)
+                all_floats = sweep(function, call, arguments.sweep)
+            rows.append(f"| {function.name} | {name} | {ours} | {all_floats} | {xla} | {place} |")
             print(rows[-1], flush=True)
     if arguments.write:
         head = (
@@ -292,8 +328,10 @@ def main() -> None:
             "Largest error in units in the last place over random bit patterns, uniform samples\n"
             "and edges, written by `python benchmarks/ulp.py --write`. A special value differs\n"
             "where one of the results is infinite or NaN and they are not equal. XLA:CPU flushes\n"
-            "subnormal numbers to zero; its column leaves them out, ours does not.\n\n"
-            "| op | type | ours | XLA:CPU | our worst operand |\n|---|---|---|---|---|\n"
+            "subnormal numbers to zero; its column leaves them out, ours does not.\n"
+            f"{_swept(arguments.sweep)}\n"
+            "| op | type | ours | ours, all floats | XLA:CPU | our worst operand |\n"
+            "|---|---|---|---|---|---|\n"
         )
         (ROOT / "docs" / "ulp.md").write_text(head + "\n".join(rows) + "\n")
 
