@@ -225,7 +225,8 @@ def bound_of_everything(op: ir.Operation, s: Simplifier) -> ir.Value | None:
 
 @TABLE.rule("power")
 def small_powers(op: ir.Operation, s: Simplifier) -> ir.Value | None:
-    """x^1 is x, x^2 is x * x (rounded once, as the power is), x^-1 is 1 / x, for real floats."""
+    """x^1 is x, x^2 is x * x (rounded once, as the power is), x^-1 is 1 / x, x^0.5 is the root of
+    x and x^-0.5 its inverse but for x = -0 and -inf, for real floats."""
     lhs, rhs = op.operands
     number = s.splat(rhs)
     if number is None or not is_float(element_of(lhs)):
@@ -237,7 +238,14 @@ def small_powers(op: ir.Operation, s: Simplifier) -> ir.Value | None:
         return s.builder.multiply(lhs, lhs)
     if exponent == -1.0:
         return s.builder.divide(s.splat_of(1.0, lhs), lhs)
-    return None
+    if exponent not in (0.5, -0.5):
+        return None
+    # Powers of -0 are those of 0, and those of -inf are what they are of inf: roots are not.
+    root = "sqrt" if exponent > 0 else "rsqrt"
+    usual = s.builder.unary(root, s.builder.add(lhs, s.splat_of(0.0, lhs)))
+    limit = s.splat_of(math.inf if exponent > 0 else 0.0, lhs)
+    lowest = s.builder.compare(lhs, s.splat_of(-math.inf, lhs), "EQ")
+    return s.builder.select(lowest, limit, usual)
 
 
 @TABLE.rule("shift_left", "shift_right_logical", "shift_right_arithmetic")

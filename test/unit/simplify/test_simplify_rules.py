@@ -24,7 +24,15 @@ BINARY = [
     ("f32", "1.0", "power", []),
     ("f32", "2.0", "power", ["multiply"]),
     ("f32", "-1.0", "power", ["constant", "divide"]),
-    ("f32", "0.5", "power", ["constant", "power"]),
+    ("f32", "0.25", "power", ["constant", "power"]),
+    *(
+        (element, exponent, "power", ["constant", "add", root, *limits, "compare", "select"])
+        for element in ("f32", "f64", "bf16")
+        for exponent, root, limits in (
+            ("0.5", "sqrt", ["constant", "constant"]),
+            ("-0.5", "rsqrt", ["constant"]),
+        )
+    ),
     ("f32", "0xFF800000", "maximum", []),
     ("f32", "0x7F800000", "minimum", []),
     ("f32", "0x7F800000", "maximum", ["constant", "maximum"]),
