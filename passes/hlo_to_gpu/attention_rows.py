@@ -179,6 +179,15 @@ class AttentionThread:
             b.op(f"vector.extract {vector}[{i}] : {self.scalar} from {kind}") for i in range(count)
         ]
 
+    def are_finite(self, where: Where, start: Affine, count: int, flag: str) -> str:
+        """An i1: `flag`, and whether `count` neighbours of a row of values are finite."""
+        b = self.b
+        for name in self.run_of(self.parts.value, where, WIDTH, start, count):
+            size = b.op(f"math.absf {name} : {self.scalar}")
+            low = b.op(f"arith.cmpf olt, {size}, {self.number(math.inf)} : {self.scalar}")
+            flag = b.op(f"arith.andi {flag}, {low} : i1")
+        return flag
+
     # -- keys --------------------------------------------------------------------------------------
     def start(self) -> RowState:
         """The state of a row ahead of all keys."""
@@ -299,7 +308,7 @@ class AttentionThread:
         em.store(em.element(parts.result, Position.of_offset(offset)), self.outputs[0], offset)
 
     # -- blocks ------------------------------------------------------------------------------------
-    def all_of_block(self, flag: str) -> str:
+    def all_of_block(self, flag: str, *, in_loop: bool = False) -> str:
         """Whether an i1 holds in all threads of the block; all of them must run."""
         b, warps = self.b, self.b.block // WARP
         with b.width(0):
@@ -308,16 +317,17 @@ class AttentionThread:
                 other = b.shuffle_xor(word, "i32", distance)
                 word = b.op(f"arith.andi {word}, {other} : i32")
             if warps > 1:
-                word = self._all_of_warps(word, warps)
+                word = self._all_of_warps(word, warps, in_loop)
             return b.op(f"arith.cmpi ne, {word}, {b.constant(0, 'i32')} : i32")
 
-    def _all_of_warps(self, word: str, warps: int) -> str:
+    def _all_of_warps(self, word: str, warps: int, in_loop: bool) -> str:
         b = self.b
         slots, memref = b.shared(warps, "i32")
         thread = self.em.variable(b.as_index(b.thread()), b.block)
         warp, lane = self.em.divmod(thread, WARP)
         first = b.op(f"arith.cmpi eq, {self.em.index(lane)}, {b.index(0)} : index")
-        b.barrier()  # what was there before has been read
+        if in_loop:
+            b.barrier()  # what was there before has been read
         with b.when(first):
             b.effect(f"memref.store {word}, {slots}[{self.em.index(warp)}] : {memref}")
         b.barrier()

@@ -3,12 +3,14 @@
 While scores are computed the values come, while those are multiplied the next keys come: one tile
 of each is enough, and there are two barriers a tile. Scores stay in registers. Keys that a causal
 mask hides from all rows of a block are left out: they come to weights of 0 if each row has a logit
-well above the mask's, which is looked at before the last round, and if no value is NaN or infinite,
-which a kernel ahead finds out.
+well above the mask's, which is looked at before the last round, and if no value is NaN or infinite.
+Blocks look at the values that they leave out before they begin: those that leave out most have the
+least to do. Where tensor cores would be done with them as soon, a kernel ahead looks at them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -34,6 +36,7 @@ from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.online_softmax import OnlineSoftmax
 
 SCAN_THREADS = 256
+MOST_LOOKED_AT = 1 << 17  # bytes of values that one block reads in the time of a launch, about 2 us
 
 
 class AttentionTiles(AttentionThread):
@@ -93,11 +96,12 @@ class AttentionTiles(AttentionThread):
 
     # -- the kernel --------------------------------------------------------------------------------
     def kernel(self) -> GpuKernel:
-        """The kernel, with a stage ahead where keys may be skipped."""
+        """The kernel, with a stage ahead where blocks do not look at values that they skip."""
         stages: list[Stage] = []
         inputs, scratch = list(self.inputs.values()), list[Buffer]()
+        self.skips = self._may_skip()
         self.flags: Buffer | None = None
-        if self._may_skip():
+        if self.skips and not self._looks_at_values():
             self.flags = Buffer("%scratch0", self.space.groups, I32)
             scratch.append(self.flags)
         buffers = [*inputs, *self.outputs, *scratch]
@@ -145,14 +149,15 @@ class AttentionTiles(AttentionThread):
 
     def _rounds(self, carried: Sequence[str]) -> list[str]:
         b = self.b
-        if self.flags is None:
+        if not self.skips:
             return self._along_keys(b.index(0), b.index(self.tiles), carried)
-        low, high = b.index(0), self._visible(self.flags)
+        low, high = b.index(0), self._visible()
         initial = [(low, "index"), (high, "index"), *((n, self.scalar) for n in carried)]
         with b.loop(b.index(0), b.index(2), b.index(1), initial) as loop:
             low, high, *names = loop.carried
             done = self._along_keys(low, high, names)
-            everything = self.all_of_block(self._hidden_are_zero(self._unpacked(done)[0]))
+            zero = self._hidden_are_zero(self._unpacked(done)[0])
+            everything = self.all_of_block(zero, in_loop=True)
             last = b.op(f"arith.select {everything}, {high}, {b.index(self.tiles)} : index")
             loop.yielded = [high, last, *done]
         return loop.results[2:]
@@ -246,8 +251,16 @@ class AttentionTiles(AttentionThread):
         whole = innermost and (extent == self.space.rows or extent % self.shape.rows == 0)
         return whole and causal.ahead + self.shape.rows + self.shape.keys <= parts.keys
 
-    def _visible(self, flags: Buffer) -> str:
-        """The tile at which what the mask shows to any row of the block ends."""
+    def _looks_at_values(self) -> bool:
+        """Whether a block finds out by itself that the values that it skips are finite."""
+        parts = self.parts
+        size = parts.keys * parts.width * parts.value.tensor.type.memory_bytes
+        return not self.maps and (not self.products.keeps or size <= MOST_LOOKED_AT)
+
+    def _visible(self) -> str:
+        """The tile at which what the mask shows to any row of the block ends; past the last one if
+        a value behind it is not finite.
+        """
         em, b, causal = self.em, self.b, self.parts.causal
         assert causal is not None
         first = self.row(em.clamped(self.first, self.space.rows)[0])[row_name(causal.row)]
@@ -255,9 +268,31 @@ class AttentionTiles(AttentionThread):
         past = em.index(first + (self.shape.rows + causal.ahead + self.shape.keys - 1))
         end = b.op(f"arith.divui {past}, {b.index(self.shape.keys)} : index")
         end = b.op(f"arith.minui {end}, {b.index(self.tiles)} : index")
-        place = f"{flags.name}[{em.index(self.group_index)}]"
-        finite = b.op(f"arith.trunci {b.load(f'memref.load {place} : {flags.memref}')} : i32 to i1")
+        if self.flags is None:
+            finite = self.all_of_block(self._finite_from(end))
+        else:
+            place = f"{self.flags.name}[{em.index(self.group_index)}]"
+            word = b.load(f"memref.load {place} : {self.flags.memref}")
+            finite = b.op(f"arith.trunci {word} : i32 to i1")
         return b.op(f"arith.select {finite}, {end}, {b.index(self.tiles)} : index")
+
+    def _finite_from(self, first: str) -> str:
+        """Whether the values of tiles from the `first` on that this thread looks at are finite."""
+        em, b, shape, parts = self.em, self.b, self.shape, self.parts
+        lanes = lanes_of_values(parts)
+        runs = parts.width // lanes
+        thread = em.variable(b.as_index(b.thread()), b.block)
+        bounds = first, b.index(self.tiles), b.index(1)
+        with b.loop(*bounds, [(b.constant(True, "i1"), "i1")], unroll=4) as loop:
+            tile, flag = em.variable(loop.iv, self.tiles), loop.carried[0]
+            for start in range(0, shape.keys * runs, b.block):
+                # Those past the last one look at it.
+                place, _ = em.clamped(thread + start, shape.keys * runs)
+                row, run = em.divmod(place, runs)
+                where = {**self.any_row(), KEY: self.key(tile, row)[0]}
+                flag = self.are_finite(where, run * lanes, lanes, flag)
+            loop.yielded = [flag]
+        return loop.results[0]
 
     def _hidden_are_zero(self, states: Sequence[RowState]) -> str:
         """Whether weights of hidden keys are 0 in all rows of this thread."""
@@ -273,6 +308,11 @@ class AttentionTiles(AttentionThread):
         return flag
 
 
+def lanes_of_values(parts: AttentionParts) -> int:
+    """Neighbours of a row of values that a thread reads at once, at most 16 bytes of them."""
+    return math.gcd(parts.width, 16 // parts.value.tensor.type.memory_bytes)
+
+
 def _values_scan(like: AttentionTiles, flags: Buffer, buffers: Sequence[Buffer]) -> Stage:
     """A block for each set of values says whether all of them are finite."""
     parts, space = like.parts, RowSpace.of(like.parts)
@@ -280,21 +320,14 @@ def _values_scan(like: AttentionTiles, flags: Buffer, buffers: Sequence[Buffer])
     em, b = thread.em, thread.b
     group = em.name_index(b.as_index(b.block_number(space.groups)), space.groups)
     thread.enter(group)
-    lanes = 16 // parts.value.tensor.type.memory_bytes
-    while parts.width % lanes:
-        lanes //= 2
+    lanes = lanes_of_values(parts)
     runs = parts.width // lanes
     total = parts.keys * runs
     bounds = b.as_index(b.thread()), b.index(total), b.index(SCAN_THREADS)
     with b.loop(*bounds, [(b.constant(True, "i1"), "i1")]) as loop:
         key, run = em.divmod(em.variable(loop.iv, total), runs)
         where = {**thread.any_row(), KEY: key}
-        flag = loop.carried[0]
-        for name in thread.run_of(parts.value, where, WIDTH, run * lanes, lanes):
-            size = b.op(f"math.absf {name} : {thread.scalar}")
-            low = b.op(f"arith.cmpf olt, {size}, {thread.number(float('inf'))} : {thread.scalar}")
-            flag = b.op(f"arith.andi {flag}, {low} : i1")
-        loop.yielded = [flag]
+        loop.yielded = [thread.are_finite(where, run * lanes, lanes, loop.carried[0])]
     finite = thread.all_of_block(loop.results[0])
     word = b.op(f"arith.extui {finite} : i1 to i32")
     first = b.op(f"arith.cmpi eq, {b.as_index(b.thread())}, {b.index(0)} : index")

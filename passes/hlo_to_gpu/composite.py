@@ -97,6 +97,14 @@ class _Launch:
         return sum(part.stage.grid for part in self.parts)
 
     @property
+    def resident(self) -> int:
+        """Blocks of a multiprocessor that registers leave room for; one, of few blocks: all run
+        at once, and more room than that would be made by spills.
+        """
+        asked = min(part.stage.resident for part in self.parts)
+        return 1 if self.grid <= FEW_BLOCKS and not asked else asked
+
+    @property
     def counts(self) -> bool:
         """Whether its blocks count themselves."""
         return bool(self.last) and self.grid > 1
@@ -286,7 +294,7 @@ def _stage(launch: _Launch, buffers: Sequence[Buffer], counter: Buffer | None) -
         "".join([*dynamic, *functions]) + "\n".join([*lines, "  return", "}", ""]), grid, block,
         tuple(k for k, buffer in enumerate(buffers) if buffer in written),
         sum(part.stage.shared_bytes for part in everything) + ending.shared_bytes,
-        min(part.stage.resident for part in parts),
+        launch.resident,
         max(part.stage.dynamic_bytes for part in parts), tuple(maps),
     )  # fmt: skip
 

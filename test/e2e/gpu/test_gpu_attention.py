@@ -91,8 +91,14 @@ def causal(q: Any, k: Any, v: Any, fill: float = -np.inf) -> Any:
 
 @pytest.mark.parametrize("kind", [np.float32, BF16])
 def test_a_causal_mask_leaves_out_keys(kind: Any) -> None:
-    # One launch finds out whether all values are finite.
-    check(causal, *operands(130, 130, heads=1, shared=1, kind=kind), launches=2)
+    check(causal, *operands(130, 130, heads=1, shared=1, kind=kind))
+
+
+def test_many_values_for_tensor_cores_have_a_launch_that_looks_at_them() -> None:
+    # 1056 x 64 x 2 bytes of values are 132 KiB.
+    q, k, v = operands(64, 1056, heads=1, shared=1, depth=16, width=64, kind=BF16)
+    v[0, 1000, 0, 3] = np.nan
+    check(causal, q, k, v, launches=2, schedules=1)
 
 
 @pytest.mark.parametrize("fill", [-1.0, -1e30])
@@ -102,15 +108,26 @@ def test_hidden_keys_that_count(fill: float) -> None:
     if fill == -1e30:
         q[:, 70] *= -1e33
         k = np.abs(k)
-    check(lambda q, k, v: causal(q, k, v, fill), q, k, v, launches=2)
+    check(lambda q, k, v: causal(q, k, v, fill), q, k, v)
 
 
-@pytest.mark.parametrize("what", [np.nan, np.inf])
-def test_values_that_are_no_numbers_behind_the_mask(what: float) -> None:
+@pytest.mark.parametrize("kind", [np.float32, BF16])
+@pytest.mark.parametrize("place", [(129, 3), (64, 0), (97, 15)])
+@pytest.mark.parametrize("what", [np.nan, -np.inf])
+def test_values_that_are_no_numbers_behind_the_mask(
+    what: float, place: tuple[int, int], kind: Any
+) -> None:
     # 0 times what a hidden key has is NaN.
-    q, k, v = operands(130, 130, heads=1, shared=1)
-    v[0, 129, 0, 3] = what
-    check(causal, q, k, v, launches=2, schedules=1)
+    q, k, v = operands(130, 130, heads=1, shared=1, kind=kind)
+    v[0, place[0], 0, place[1]] = what
+    check(causal, q, k, v, schedules=1)
+
+
+def test_values_of_an_odd_width_behind_the_mask() -> None:
+    # 13 runs of one element: 32 keys have 416 of them, for 256 threads.
+    q, k, v = operands(130, 130, heads=1, shared=1, width=13)
+    v[0, 127, 0, 12] = np.nan
+    check(causal, q, k, v, schedules=1)
 
 
 def test_rows_without_a_key() -> None:

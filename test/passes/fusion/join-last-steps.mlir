@@ -3,6 +3,7 @@
 // RUN: hlo-opt --fuse=gpu=true --join-last-steps='most_bytes=4099' %s | FileCheck %s --check-prefix=FEW
 // RUN: hlo-opt --target=nvptx:sm_80 %s | FileCheck %s --check-prefix=PLAN
 // RUN: hlo-opt --target=nvptx:sm_80 --emit=gpu %s | FileCheck %s --check-prefix=GPU
+// RUN: hlo-opt --target=nvptx:sm_80 --emit=ptx %s | FileCheck %s --check-prefix=PTX
 
 // CHECK-LABEL: func.func @main
 // CHECK: "hlo.fusion"(%arg0) <{kind = "steps"
@@ -47,6 +48,10 @@
 // GPU: %[[IS_LAST:.*]] = arith.cmpi eq, {{.*}}, %[[LAST]] : i32
 // GPU: scf.if %[[IS_LAST]]
 // GPU: func.call @tanh_and_1_more_0__member1(
+
+// Few blocks leave registers to each other, however few threads would be resident then.
+// PTX: .entry tanh_and_1_more_0(
+// PTX: .minnctapersm 1
 
 func.func @main(%x: tensor<1024xf32>) -> (tensor<1024xf32>, tensor<f32>) {
   %zero = hlo.constant dense<0.0> : tensor<f32>
