@@ -7,6 +7,7 @@ merge become loops around batched calls.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from hlo.passes.hlo_to_loops.affine import suffix_products
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
 from hlo.passes.hlo_to_loops.library_call import pointer_to
 
@@ -58,38 +59,47 @@ class MatrixOperand:
         return max(outer.stride if outer.extent > 1 else inner.extent, inner.extent, 1)
 
 
-def merged(tensor: Tensor, dims: Sequence[int]) -> Axis | None:
+def merged(shape: Sequence[int], dims: Sequence[int]) -> Axis | None:
     """Dimensions of a tensor as one axis, if they are adjacent in memory in this order."""
-    strides = suffix_products(tensor.shape)
-    wide = [d for d in dims if tensor.shape[d] != 1]
+    strides = suffix_products(shape)
+    wide = [d for d in dims if shape[d] != 1]
     if not wide:
         return Axis(1, 1)
     for outer, inner in itertools.pairwise(wide):
-        if strides[outer] != strides[inner] * tensor.shape[inner]:
+        if strides[outer] != strides[inner] * shape[inner]:
             return None
-    return Axis(math.prod(tensor.shape[d] for d in wide), strides[wide[-1]])
+    return Axis(math.prod(shape[d] for d in wide), strides[wide[-1]])
 
 
 def matrix_operands(node: Node) -> tuple[MatrixOperand, MatrixOperand] | None:
     """Both operands of a dot_general as batches of matrices, or None where one is not."""
-    lhs, rhs = node.operands
     numbers = node.attributes["dot_dimension_numbers"]
-    batches = [numbers.get(f"{side}_batching_dimensions", ()) for side in ("lhs", "rhs")]
-    sums = [numbers.get(f"{side}_contracting_dimensions", ()) for side in ("lhs", "rhs")]
-    order = sorted(range(len(sums[0])), key=sums[0].__getitem__)
-    result: list[MatrixOperand] = []
-    for tensor, batch, summed in zip((lhs, rhs), batches, sums, strict=True):
-        free = [d for d in range(tensor.rank) if d not in batch and d not in summed]
-        free_axis, sum_axis = merged(tensor, free), merged(tensor, [summed[k] for k in order])
-        if free_axis is None or sum_axis is None:
+    found: list[MatrixOperand] = []
+    order: Sequence[int] | None = None
+    for tensor, side in zip(node.operands, ("lhs", "rhs"), strict=True):
+        batch = tuple(numbers.get(f"{side}_batching_dimensions", ()))
+        summed = tuple(numbers.get(f"{side}_contracting_dimensions", ()))
+        if order is None:
+            order = sorted(range(len(summed)), key=summed.__getitem__)
+        operand = _matrix_operand(tensor.shape, batch, tuple(summed[k] for k in order))
+        if operand is None:
             return None
-        strides = suffix_products(tensor.shape)
-        axes = tuple(Axis(tensor.shape[d], strides[d]) for d in batch)
-        operand = MatrixOperand(axes, free_axis, sum_axis)
-        if operand.transposed is None:
-            return None
-        result.append(operand)
-    return result[0], result[1]
+        found.append(operand)
+    return found[0], found[1]
+
+
+@functools.lru_cache(maxsize=1024)
+def _matrix_operand(
+    shape: tuple[int, ...], batch: tuple[int, ...], summed: tuple[int, ...]
+) -> MatrixOperand | None:
+    """A tensor as a batch of matrices; asked for the same shapes over and over by fusion."""
+    free = [d for d in range(len(shape)) if d not in batch and d not in summed]
+    free_axis, sum_axis = merged(shape, free), merged(shape, summed)
+    if free_axis is None or sum_axis is None:
+        return None
+    strides = suffix_products(shape)
+    operand = MatrixOperand(tuple(Axis(shape[d], strides[d]) for d in batch), free_axis, sum_axis)
+    return None if operand.transposed is None else operand
 
 
 def library_operands(node: Node) -> tuple[MatrixOperand, MatrixOperand] | None:
