@@ -25,6 +25,10 @@ SMALLEST_TRANSPOSED = 8192  # multiply-adds below which loops are as fast as a t
 # operand turned, not 245, with 12 behind 182, not 265; with 16, a whole vector, 440, not 290.
 FULL_ROW = 16
 ROWS_THAT_PAY = 32  # with 16 rows it takes as long either way
+# Left operands that meet few columns faster as rows: 512 x 512 by 4 takes 10 us, not 40, with 12
+# 29, not 41. With 64 rows there is no work for a second thread, with less than 128 steps sums of
+# lanes take as long as products.
+FEWEST_ROWS, FEWEST_STEPS, SMALLEST_LEFT = 128, 128, 1 << 16
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class PrepareDots(Pass):
     the library cannot help, gets a transposed copy of that operand; a constant one is stored in
     that order, where kernels would turn it around each time they run. A dot of a large matrix with
     a few rows of a right operand is that of the operands exchanged, which kernels read at memory's
-    speed, and its small result is transposed.
+    speed, and its small result is transposed; so is a right operand of few columns.
 
     Requires: the core op set, static shapes.
     Guarantees: free (contracted) dimensions that follow one another in an operand are one.
@@ -54,10 +58,12 @@ class PrepareDots(Pass):
         fast: mark products of bf16 with `hlo.flushes_subnormals`: kernels may use instructions
             that take subnormal factors and sums for zero.
         constants: store constant right operands with their columns minor.
+        columns: transpose right operands of few columns that a large matrix meets.
     """
 
     fast: bool = False
     constants: bool = True
+    columns: bool = True
 
     def run(self, module: ir.Module) -> bool:
         found: list[ir.Operation] = []
@@ -76,7 +82,7 @@ class PrepareDots(Pass):
             changed |= self.fast and _mark(ready)
             merged = _merge(ready)
             changed |= merged is not ready
-            changed |= _exchange(merged)
+            changed |= _exchange(merged, self.columns)
         return changed
 
 
@@ -199,8 +205,12 @@ def _few_vectors(node: Node) -> bool:
     return rows <= MOST_VECTORS_BY_ROWS
 
 
-def _exchange(op: ir.Operation) -> bool:
-    """Exchanges the operands of a dot without batches if only then a matrix meets few vectors."""
+def _exchange(op: ir.Operation, turns: bool) -> bool:
+    """Exchanges the operands of a dot without batches if only then a matrix meets few vectors.
+
+    Args:
+        turns: whether these may be columns of the right operand, which is then transposed.
+    """
     left, right = (ir.RankedTensorType(v.type) for v in op.operands)
     numbers, result = _numbers(op), ir.RankedTensorType(op.results[0].type)
     if left.rank != 2 or right.rank != 2 or result.rank != 2:
@@ -221,13 +231,35 @@ def _exchange(op: ir.Operation) -> bool:
         )  # fmt: skip
         shape = [result.shape[1], result.shape[0]]
         operands = [op.operands[1], op.operands[0]]
+        if turns and _reads_faster_turned(node_of(op)):
+            operands[0] = _turned(Builder.before(op), operands[0])
+            kept["dot_dimension_numbers"] = DotDimensionNumbers.get([], [], [1], [1])
         new = create("hlo.dot_general", operands, shape, result.element_type, kept)
         if matrix_vector_of(node_of(new)) is None:
             new.erase()
+            if operands[0] != op.operands[1]:
+                operands[0].owner.erase()
             return False
         op.results[0].replace_all_uses_with(transposed(new.results[0], [1, 0]))
     op.erase()
     return True
+
+
+def _reads_faster_turned(node: Node) -> bool:
+    """Whether columns of a right operand, few of a large product, are to be rows of it."""
+    numbers = node.attributes["dot_dimension_numbers"]
+    if (*numbers["lhs_contracting_dimensions"], *numbers["rhs_contracting_dimensions"]) != (1, 0):
+        return False
+    rows, depth = node.operands[0].shape
+    return rows >= FEWEST_ROWS and depth >= FEWEST_STEPS and rows * depth >= SMALLEST_LEFT
+
+
+def _turned(b: Builder, value: ir.Value) -> ir.Value:
+    """A matrix transposed; a constant one is another constant."""
+    source = constant_behind(value)
+    if source is None or value.owner != source:
+        return transposed(value, [1, 0])
+    return b.constant_array(elements_of(value).transpose(), element_of(value))
 
 
 def _merge(op: ir.Operation) -> ir.Operation:

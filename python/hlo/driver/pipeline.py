@@ -82,7 +82,7 @@ def fusion_passes(
         *((PackKernels(),) if composites else ()),  # of the convolutions that are left
         PrepareSorts(),  # comparators become functions that see nothing but elements
         FuseSorts(),  # ahead of fusion, which takes slices and iotas
-        PrepareDots(fast=fast, constants=composites),
+        PrepareDots(fast=fast, constants=composites, columns=composites),
         SplitDots(),  # sums of partial dots fuse with what follows
         *((SplitMoments(),) if composites else ()),  # a variance in one pass over its input
         splitting,  # ahead of fusion, so that both halves take in what is around them

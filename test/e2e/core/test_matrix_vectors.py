@@ -45,6 +45,18 @@ def test_rows_along_the_result(n: int, k: int, kind: str) -> None:
     p.check(ulps=64)
 
 
+@pytest.mark.parametrize(("m", "k"), [(128, 513), (300, 221), (511, 129)])
+@pytest.mark.parametrize("kind", ["f32", "f64", "bf16", "f16"])
+def test_few_columns_of_the_right_operand(m: int, k: int, kind: str) -> None:
+    p = Program()
+    x = p.sample((m, k), kind)
+    for n in (2, 7, 12):
+        product = dot(p, x, p.sample((k, n), kind), COLUMNS)
+        p.result(product, bias_and_residual(p, product, kind))
+    p.result(dot(p, p.op("negate", [x], x.shape), p.sample((k, 3), kind), COLUMNS))
+    p.check(ulps=64)
+
+
 @pytest.mark.parametrize("m", [1, 4])
 def test_batches(m: int) -> None:
     p = Program()

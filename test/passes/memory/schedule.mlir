@@ -16,11 +16,11 @@
 // BEFORE: arena bytes: 1048576
 // BEFORE: schedule: as it was
 
-func.func @main(%x: tensor<256x64xf32>, %y: tensor<256x64xf32>, %w: tensor<64x512xf32>, %v: tensor<512x8xf32>) -> (tensor<256x8xf32>, tensor<256x8xf32>) {
+func.func @main(%x: tensor<256x64xf32>, %y: tensor<256x64xf32>, %w: tensor<64x512xf32>, %v: tensor<512x16xf32>) -> (tensor<256x16xf32>, tensor<256x16xf32>) {
   %a = hlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<256x64xf32>, tensor<64x512xf32>) -> tensor<256x512xf32>
   %b = hlo.dot_general %y, %w, contracting_dims = [1] x [0] : (tensor<256x64xf32>, tensor<64x512xf32>) -> tensor<256x512xf32>
-  %aa = hlo.dot_general %a, %v, contracting_dims = [1] x [0] : (tensor<256x512xf32>, tensor<512x8xf32>) -> tensor<256x8xf32>
-  %bb = hlo.dot_general %b, %v, contracting_dims = [1] x [0] : (tensor<256x512xf32>, tensor<512x8xf32>) -> tensor<256x8xf32>
-  return %aa, %bb : tensor<256x8xf32>, tensor<256x8xf32>
+  %aa = hlo.dot_general %a, %v, contracting_dims = [1] x [0] : (tensor<256x512xf32>, tensor<512x16xf32>) -> tensor<256x16xf32>
+  %bb = hlo.dot_general %b, %v, contracting_dims = [1] x [0] : (tensor<256x512xf32>, tensor<512x16xf32>) -> tensor<256x16xf32>
+  return %aa, %bb : tensor<256x16xf32>, tensor<256x16xf32>
 }
 
