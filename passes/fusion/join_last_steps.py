@@ -41,8 +41,8 @@ class JoinLastSteps(Pass):
 
     For GPUs, on which a launch costs more than what a block does of a small kernel: the block that
     is done last goes on with the steps, one after another. The combination of a split reduction's
-    partial results is such a step. Small kernels that read nothing made in their block share the
-    launch of the first of them, side by side.
+    partial results is such a step. Small kernels that read nothing made in their block but
+    constants share the launch of the first of them, side by side.
 
     Requires: `fuse` ran.
     Guarantees: a step moves `most_bytes` and does `most_work` element operations at the most; one
@@ -75,7 +75,7 @@ class JoinLastSteps(Pass):
         launches: dict[Node, _Launch] = {}
         ready: _Launch | None = None
         for at, node in enumerate(region.nodes):
-            makers = [m for o in captured(node) if (m := o.producer) is not None and m in launches]
+            makers = [m for m in _producers(node) if m in launches and m.name != "constant"]
             if not self._is_step(node):
                 launch = _Launch(at)
             elif makers:
@@ -91,7 +91,9 @@ class JoinLastSteps(Pass):
             launch.count += _members(node)
             launches[node] = launch
         joined = {one.at: one for one in launches.values() if len(one.members) > 1}
+        place = {node: float(at) for at, node in enumerate(region.nodes)}
         for launch in joined.values():
+            _bring_constants(launch.members, place)
             _join(launch.members)
         return bool(joined) or changed
 
@@ -116,6 +118,20 @@ def _members(node: Node) -> int:
     """Kernels in a launch."""
     composite = node.name == "fusion" and is_composite(node.regions[0])
     return len(node.regions[0].nodes) if composite else 1
+
+
+def _producers(node: Node) -> list[Node]:
+    """What makes the values that an op reads."""
+    return [tensor.producer for tensor in captured(node) if tensor.producer is not None]
+
+
+def _bring_constants(members: Sequence[Node], place: dict[Node, float]) -> None:
+    """Puts constants that members read ahead of the first one, and says so in `place`."""
+    first = members[0]
+    for constant in (p for member in members for p in _producers(member) if p.name == "constant"):
+        if place.get(constant, 0) > place[first]:
+            constant.source.move_before(first.source)
+            place[constant] = place[first] - 0.5
 
 
 def _has_large_product(node: Node) -> bool:

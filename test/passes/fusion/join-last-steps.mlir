@@ -31,6 +31,16 @@
 // CHECK: hlo.reason = "a small kernel is a step of the last block of what it waits for"
 // CHECK-NEXT: hlo.negate
 
+// Constants are no launches to wait for; they are brought ahead of those that read them, once.
+// CHECK-LABEL: func.func private @constants
+// CHECK-DAG: hlo.constant dense<1>
+// CHECK-DAG: hlo.constant dense<2>
+// CHECK: "hlo.fusion"(%arg0
+// CHECK-SAME: kind = "horizontal"
+// CHECK-COUNT-3: hlo.add
+// CHECK: hlo.reason = "3 small kernels that wait for nothing"
+// CHECK-NEXT: hlo.negate
+
 // 1024 threads, one an element: four blocks. The counter has 64 bytes, as alignment asks.
 // PLAN: constant 0: tensor<16xi32>
 // PLAN: launch {{.*}} grid=4x1x1 block=256x1x1 (argument 0[0:4096], result 0[0:4096], result 1[0:4], constant 0[0:4])
@@ -77,4 +87,13 @@ func.func private @ready(%x: tensor<64xf32>, %y: tensor<32xf32>, %z: tensor<1000
   %u = hlo.reduce(%c init: %zero) applies hlo.add across dimensions = [0] : (tensor<32xf32>, tensor<f32>) -> tensor<f32>
   %a = hlo.add %s, %u : tensor<f32>
   return %t, %c, %a, %n : tensor<64xf32>, tensor<32xf32>, tensor<f32>, tensor<100000xf32>
+}
+func.func private @constants(%x: tensor<i32>, %y: tensor<i32>, %w: tensor<i32>, %z: tensor<100000xf32>) -> (tensor<i32>, tensor<i32>, tensor<i32>, tensor<100000xf32>) {
+  %one = hlo.constant dense<1> : tensor<i32>
+  %a = hlo.add %x, %one : tensor<i32>
+  %n = hlo.negate %z : tensor<100000xf32>
+  %two = hlo.constant dense<2> : tensor<i32>
+  %b = hlo.add %y, %two : tensor<i32>
+  %c = hlo.add %w, %two : tensor<i32>
+  return %a, %b, %c, %n : tensor<i32>, tensor<i32>, tensor<i32>, tensor<100000xf32>
 }
