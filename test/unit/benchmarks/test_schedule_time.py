@@ -14,17 +14,17 @@ import schedule_time
 from schedule_time import Row
 
 PROGRAM = """func.func @main(
-    %x: tensor<256x64xf32>, %y: tensor<256x64xf32>, %w: tensor<64x512xf32>, %v: tensor<512x8xf32>
-  ) -> (tensor<256x8xf32>, tensor<256x8xf32>) {
+    %x: tensor<256x64xf32>, %y: tensor<256x64xf32>, %w: tensor<64x512xf32>, %v: tensor<512x16xf32>
+  ) -> (tensor<256x16xf32>, tensor<256x16xf32>) {
   %a = hlo.dot_general %x, %w, contracting_dims = [1] x [0]
       : (tensor<256x64xf32>, tensor<64x512xf32>) -> tensor<256x512xf32>
   %b = hlo.dot_general %y, %w, contracting_dims = [1] x [0]
       : (tensor<256x64xf32>, tensor<64x512xf32>) -> tensor<256x512xf32>
   %aa = hlo.dot_general %a, %v, contracting_dims = [1] x [0]
-      : (tensor<256x512xf32>, tensor<512x8xf32>) -> tensor<256x8xf32>
+      : (tensor<256x512xf32>, tensor<512x16xf32>) -> tensor<256x16xf32>
   %bb = hlo.dot_general %b, %v, contracting_dims = [1] x [0]
-      : (tensor<256x512xf32>, tensor<512x8xf32>) -> tensor<256x8xf32>
-  return %aa, %bb : tensor<256x8xf32>, tensor<256x8xf32>
+      : (tensor<256x512xf32>, tensor<512x16xf32>) -> tensor<256x16xf32>
+  return %aa, %bb : tensor<256x16xf32>, tensor<256x16xf32>
 }"""
 
 
@@ -36,7 +36,7 @@ def test_a_program_is_measured_both_ways(tmp_path: Path) -> None:
         """{"args": [{"shape": [256, 64], "dtype": "float32", "fill": {"constant": 0.5}},
                      {"shape": [256, 64], "dtype": "float32", "fill": {"constant": 0.5}},
                      {"shape": [64, 512], "dtype": "float32", "fill": {"constant": 0.5}},
-                     {"shape": [512, 8], "dtype": "float32", "fill": {"constant": 0.5}}]}"""
+                     {"shape": [512, 16], "dtype": "float32", "fill": {"constant": 0.5}}]}"""
     )
     estimated = schedule_time.estimated_ratio(path.read_bytes())
     assert estimated is not None and 0.5 < estimated < 1.02
