@@ -14,11 +14,11 @@ from hlo.passes.cost.op_cost import multiply_adds
 from hlo.passes.cost.product_choice import product_choice
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.composites import compose, wrap
+from hlo.passes.fusion.function_blocks import in_each_function
 from hlo.passes.fusion.op_traits import CONTRACTIONS, FUSIBLE
 from hlo.passes.hlo_to_host.liveness import VIEWS, is_part
 from hlo.passes.hlo_to_loops.contraction_tiling import fits_register_tiles
-from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Node, Region, Tensor, captured, reading
-from hlo.passes.rewrite.walk import body_of, functions
+from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Node, Region, Tensor, captured
 
 KIND = "horizontal"
 MAX_MEMBERS = 64  # more need too many pointers, and compile slowly as one function
@@ -57,11 +57,7 @@ class FuseHorizontally(Pass):
     small_program: int = SMALL_PROGRAM
 
     def run(self, module: ir.Module) -> bool:
-        changed = False
-        for function in functions(module).values():
-            with reading(body_of(function)) as region:
-                changed |= self._block(region)
-        return changed
+        return in_each_function(module, self._block)
 
     def _block(self, region: Region, in_loop: bool = False) -> bool:
         changed = False

@@ -10,13 +10,13 @@ from hlo.passes.base import Pass
 from hlo.passes.cost.op_cost import multiply_adds
 from hlo.passes.cost.transfers import bytes_of, transfers_of
 from hlo.passes.fusion.composites import compose, wrap
+from hlo.passes.fusion.function_blocks import in_each_function
 from hlo.passes.fusion.fuse_horizontally import KIND as HORIZONTAL
 from hlo.passes.fusion.fuse_horizontally import MAX_MEMBERS, may_be_member
 from hlo.passes.fusion.join_reduction_steps import KIND
 from hlo.passes.fusion.op_traits import CONTRACTIONS
-from hlo.passes.hlo_to_loops.graph import Node, Region, captured, is_composite, reading
+from hlo.passes.hlo_to_loops.graph import Node, Region, captured, is_composite
 from hlo.passes.hlo_to_loops.work import work_of
-from hlo.passes.rewrite.walk import body_of, functions
 
 # What one block does in the time of another launch, about 2 us: a multiprocessor reads some 60 GB/s
 # of what lies in the second-level cache, and 256 threads do a simple operation each in 4 cycles.
@@ -60,11 +60,7 @@ class JoinLastSteps(Pass):
     max_members: int = MAX_MEMBERS
 
     def run(self, module: ir.Module) -> bool:
-        changed = False
-        for function in functions(module).values():
-            with reading(body_of(function)) as region:
-                changed |= self._block(region)
-        return changed
+        return in_each_function(module, self._block)
 
     def _block(self, region: Region) -> bool:
         changed = False

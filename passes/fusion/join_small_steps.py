@@ -10,11 +10,11 @@ from hlo.passes.base import Pass
 from hlo.passes.cost.launch_time import launch_choice
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.composites import compose, wrap
+from hlo.passes.fusion.function_blocks import in_each_function
 from hlo.passes.fusion.fuse_horizontally import may_be_member
 from hlo.passes.fusion.join_reduction_steps import KIND
-from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Node, Region, captured, reading
+from hlo.passes.hlo_to_loops.graph import CONTROL_FLOW, Node, Region, captured
 from hlo.passes.hlo_to_loops.work import work_of
-from hlo.passes.rewrite.walk import body_of, functions
 
 LARGEST = 256  # element operations of a kernel whose code another launch may hold
 MOST_MEMBERS = 64
@@ -74,11 +74,7 @@ class JoinSmallSteps(Pass):
     most_waiting: int = MOST_WAITING
 
     def run(self, module: ir.Module) -> bool:
-        changed = False
-        for function in functions(module).values():
-            with reading(body_of(function)) as region:
-                changed |= self._block(region)
-        return changed
+        return in_each_function(module, self._block)
 
     def _block(self, region: Region, in_loop: bool = False) -> bool:
         changed = False

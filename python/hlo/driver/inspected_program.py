@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -32,7 +33,7 @@ from hlo.passes.hlo_to_loops.kernels import emit_kernel
 from hlo.passes.memory.place import Arena
 
 
-class InspectedProgram:
+class InspectedProgram(ABC):
     """A compiled program's reports, and how it is saved; subclasses say how it is called.
 
     Attributes:
@@ -54,14 +55,14 @@ class InspectedProgram:
         self.statistics = statistics
 
     @property
+    @abstractmethod
     def target_name(self) -> str:
         """What it was compiled for, as `hlo.compile` is told."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def stored(self) -> StoredProgram:
         """The program without what it was made of."""
-        raise NotImplementedError
 
     @property
     def options(self) -> Options:
