@@ -1,20 +1,93 @@
-"""Finds passes by name in the packages under `hlo.passes`."""
+"""Finds passes by name: those in the packages under `hlo.passes`, and those of other files that
+were registered.
+"""
 
 from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import inspect
 import pkgutil
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
 from hlo import passes
+from hlo.diagnostics import CompileError
 from hlo.passes.base import Pass
+
+_REGISTERED: dict[str, type[Pass]] = {}
+
+
+def register(pass_class: type[Pass]) -> type[Pass]:
+    """Makes a pass of another file known by its name; also a decorator.
+
+    A pass of the same name that was registered before is forgotten, so that a file can be changed
+    and loaded again.
+
+    Raises:
+        CompileError: it is abstract, or hlo itself has a pass of that name.
+    """
+    if inspect.isabstract(pass_class):
+        raise CompileError(f"{pass_class.__name__}: expected a pass with a method run, found none")
+    own = _find_own(pass_class.name)
+    if own is not None and own is not pass_class:
+        raise CompileError(
+            f"{pass_class.__name__}: hlo itself has a pass {pass_class.name!r} "
+            f"({own.__module__}); name the class differently"
+        )
+    if own is None:
+        _REGISTERED[pass_class.name] = pass_class
+    return pass_class
+
+
+def load_passes(path: str | Path) -> list[type[Pass]]:
+    """Runs a Python file and registers the passes that it defines.
+
+    Raises:
+        CompileError: the file cannot be read or run, or defines no pass.
+    """
+    file = Path(path).absolute()
+    name = f"hlo_loaded_passes.{file.stem}"
+    specification = importlib.util.spec_from_file_location(name, file)
+    if specification is None or specification.loader is None or not file.is_file():
+        raise CompileError(f"{path}: expected a Python file with passes, found none")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module  # where dataclasses look their annotations up
+    try:
+        specification.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise CompileError(
+            f"{path}: {_where(error, file)}{type(error).__name__}: {error}"
+        ) from error
+    found = [register(pass_class) for pass_class in _passes_of(module)]
+    if not found:
+        raise CompileError(f"{path}: expected subclasses of hlo.Pass, found none")
+    return found
+
+
+def _where(error: Exception, file: Path) -> str:
+    """`line 3: ` where the file itself has a part in the error."""
+    lines: list[int] = []
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(file):
+            lines.append(trace.tb_lineno)
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError) or not lines:
+        return ""
+    return f"line {lines[-1]}: "
 
 
 def find_pass(name: str) -> type[Pass] | None:
     """The pass of that name, or None. Only the file of that name is imported."""
+    return _REGISTERED.get(name) or _find_own(name)
+
+
+def _find_own(name: str) -> type[Pass] | None:
     file_name = name.replace("-", "_")
     for module_name in _module_names():
         if module_name.rpartition(".")[2] == file_name:
@@ -24,14 +97,19 @@ def find_pass(name: str) -> type[Pass] | None:
     return None
 
 
-@functools.cache
 def all_passes() -> dict[str, type[Pass]]:
     """Every pass by name, sorted by name."""
+    return dict(sorted((own_passes() | _REGISTERED).items()))
+
+
+@functools.cache
+def own_passes() -> dict[str, type[Pass]]:
+    """The passes of hlo itself, by name."""
     found: dict[str, type[Pass]] = {}
     for module_name in _module_names():
         for candidate in _passes_of(importlib.import_module(module_name)):
             found[candidate.name] = candidate
-    return dict(sorted(found.items()))
+    return found
 
 
 @functools.cache

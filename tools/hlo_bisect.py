@@ -12,15 +12,16 @@ import numpy as np
 from hlo import __version__
 from hlo.driver.arguments import entry_types
 from hlo.driver.bisect_passes import CODE_GENERATION, Culprit, bisect_passes
-from hlo.driver.command_line import read_input, run_tool, write_output
+from hlo.driver.command_line import UsageError, read_input, run_tool, write_output
 from hlo.driver.comparison import Tolerance, compare_all
 from hlo.driver.compile import compile as compile_program
 from hlo.driver.pass_pipeline import parse_pipeline
 from hlo.driver.phases import Phase
-from hlo.driver.pipeline import passes_to
+from hlo.driver.pipeline import PipelineChoice, passes_to
 from hlo.driver.run_program import RunOptions, arguments_of
 from hlo.importers.program import load_program
 from hlo.reference.evaluate import evaluate
+from hlo.tools.pass_options import add_pass_options, given_passes
 
 _EPILOG = """\
 examples:
@@ -46,13 +47,22 @@ def _run(args: argparse.Namespace) -> int:
     )
     arguments = arguments_of(entry_types(module), module.context, choice)
     own = not args.pass_pipeline
-    pipeline = passes_to(Phase.FUSED) if own else parse_pipeline(args.pass_pipeline)
+    added = given_passes(args)
+    if added and not own:
+        raise UsageError(
+            "--add-passes adds to the compiler's own passes: leave --pass-pipeline out"
+        )
+    pipeline = (
+        passes_to(Phase.FUSED, PipelineChoice(added=added))
+        if own
+        else parse_pipeline(args.pass_pipeline)
+    )
     tolerance = Tolerance(args.rtol, args.atol)
     culprit = bisect_passes(module, arguments, pipeline, tolerance)
     if culprit is None and own:
         with np.errstate(all="ignore"):
             expected = [np.asarray(r) for r in evaluate(module, list(arguments))]
-        found = compile_program(data)(*arguments)
+        found = compile_program(data, passes=added)(*arguments)
         compared = tuple(compare_all(found, expected, tolerance))
         if not all(c.matches for c in compared):
             culprit = Culprit(CODE_GENERATION, len(pipeline), "", "", compared)
@@ -94,6 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--arg", action="append", default=[], metavar="LITERAL", help="one argument, repeatable")
     add("--seed", type=int, help="random arguments")
     add("--pass-pipeline", metavar="TEXT", help="passes to look at instead of the compiler's own")
+    add_pass_options(parser)
     add("--rtol", type=float, help="relative tolerance, instead of the dtype's")
     add("--atol", type=float, default=0.0, help="absolute error that is always accepted")
     add("--before", metavar="FILE", help="write the program before the pass")

@@ -15,8 +15,9 @@ from hlo.driver.opt import OptOptions, run_opt
 from hlo.driver.pass_listing import list_passes, show_pipeline
 from hlo.driver.pass_pipeline import PipelineElement, make_element, parse_pipeline
 from hlo.driver.phases import Phase
-from hlo.driver.pipeline import passes_to
+from hlo.driver.pipeline import PipelineChoice, passes_to
 from hlo.driver.reports import Reports
+from hlo.tools.pass_options import add_pass_options, given_passes
 
 _EPILOG = """\
 Passes run in this order: those of --compile-to, those of --pass-pipeline, then --PASS options as
@@ -26,6 +27,7 @@ they stand. A pass's own options go in quotes:
   hlo-opt --pass-pipeline='simplify,fuse{max-ops=10},canonicalize' model.mlir
   hlo-opt --compile-to=fused model.mlir -o fused.mlir
   jax_program | hlo-opt --compile-to=simplified --print-ir-after=simplify
+  hlo-opt --load=my_pass.py --add-passes=simplified:my-pass --compile-to=fused model.mlir
 
 A report takes the place of the program: it is compiled as `hlo.compile` would, after the passes.
 
@@ -51,13 +53,16 @@ def _run(argv: list[str]) -> int:
     parser = _parser()
     own, pass_words = _split_pass_words(parser, argv)
     args = parser.parse_args(own)
+    choice = PipelineChoice(
+        fast=args.fast, memory_first=args.memory_first, added=given_passes(args)
+    )
     if args.list_passes:
         print(list_passes(), end="")
         return 0
-    reports = _reports(args)
+    reports = _reports(args, choice)
     if reports.any and args.compile_to:
         raise UsageError("a report compiles the program itself: leave --compile-to out")
-    pipeline = _pipeline(args, pass_words)
+    pipeline = _pipeline(args, pass_words, choice)
     if args.show_pipeline:
         print(show_pipeline(pipeline), end="")
         return 0
@@ -155,6 +160,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME[:N]",
         help="leave a pass out, or only its N-th occurrence",
     )
+    add_pass_options(group)
 
     watch = parser.add_argument_group("watching")
     for when in ("before", "after"):
@@ -274,7 +280,7 @@ def _add_reports(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _reports(args: argparse.Namespace) -> Reports:
+def _reports(args: argparse.Namespace, choice: PipelineChoice) -> Reports:
     try:
         donate = tuple(int(word) for word in args.donate.split(",") if word)
     except ValueError as error:
@@ -291,9 +297,8 @@ def _reports(args: argparse.Namespace) -> Reports:
         view_memory=args.view_memory,
         reuse=not args.no_reuse,
         donate=donate,
-        fast=args.fast,
+        choice=choice,
         max_bytes=args.max_bytes,
-        memory_first=args.memory_first,
         json=args.report_json,
     )
 
@@ -314,12 +319,12 @@ def _split_pass_words(
     return own, passes
 
 
-def _pipeline(args: argparse.Namespace, pass_words: list[str]) -> list[PipelineElement]:
+def _pipeline(
+    args: argparse.Namespace, pass_words: list[str], choice: PipelineChoice
+) -> list[PipelineElement]:
     elements: list[PipelineElement] = []
     if args.compile_to:
-        elements += passes_to(
-            Phase.parse(args.compile_to), args.fast, memory_first=args.memory_first
-        )
+        elements += passes_to(Phase.parse(args.compile_to), choice)
     if args.pass_pipeline:
         elements += parse_pipeline(args.pass_pipeline)
     for word in pass_words:

@@ -13,6 +13,7 @@ from hlo.driver.command_line import UsageError, run_tool
 from hlo.driver.comparison import Tolerance
 from hlo.driver.preconditions import EMULATORS
 from hlo.driver.run_program import RunOptions, run_command
+from hlo.tools.pass_options import add_pass_options, given_passes
 
 _EPILOG = """\
 examples:
@@ -148,6 +149,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME=VALUE",
         help="an option of hlo.compile, repeatable, such as threads=1",
     )
+    add_pass_options(parser)
     return parser
 
 
@@ -177,6 +179,8 @@ def _options(args: argparse.Namespace) -> RunOptions:
 
 def _compile_options(args: argparse.Namespace) -> dict[str, Any]:
     options = dict(_compile_option(text) for text in args.option)
+    if added := given_passes(args):
+        options["passes"] = added
     if args.emulate is not None:
         options |= {"emulate": True, "emulator": args.emulator, "schedule": args.emulate}
     return options

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from hlo.frontend.tracer import Tracer
     from hlo.importers.stablehlo import from_jax
     from hlo.onnx.program import from_onnx
+    from hlo.passes.base import Pass
+    from hlo.passes.registry import load_passes
     from hlo.pytorch.program import from_torch
 
 __version__ = "0.1.0"
@@ -56,6 +58,7 @@ _HOMES = {
     "DtypeError": "hlo.frontend.errors",
     "LeakedTracerError": "hlo.frontend.errors",
     "Lowered": "hlo.frontend.stages",
+    "Pass": "hlo.passes.base",
     "ShapeDtype": "hlo.frontend.shape_dtype",
     "ShapeError": "hlo.frontend.errors",
     "Tracer": "hlo.frontend.tracer",
@@ -70,6 +73,7 @@ _HOMES = {
     "io_callback": "hlo.frontend.callbacks",
     "jit": "hlo.frontend.jit",
     "load": "hlo.frontend.stages",
+    "load_passes": "hlo.passes.registry",
     "named_scope": "hlo.frontend.source_location",
     "pure_callback": "hlo.frontend.callbacks",
     "seed_rng": "hlo.executable.runtime",
@@ -86,6 +90,7 @@ __all__ = [
     "Lowered",
     "MissingExtraError",
     "ParseError",
+    "Pass",
     "ShapeDtype",
     "ShapeError",
     "Tracer",
@@ -103,6 +108,7 @@ __all__ = [
     "jit",
     "lax",
     "load",
+    "load_passes",
     "named_scope",
     "nn",
     "numpy",

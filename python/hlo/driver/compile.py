@@ -11,6 +11,7 @@ import numpy as np
 
 from hlo import knobs
 from hlo.diagnostics import ArgumentError, CompileError, UnsupportedError
+from hlo.driver.added_passes import added_passes
 from hlo.driver.cache.kernel_cache import KernelCache
 from hlo.driver.cache.program_cache import open_cache
 from hlo.driver.cache.stored_program import StoredProgram
@@ -153,8 +154,7 @@ def _compile(program: object, chosen: Options) -> Compiled:
     ) -> Compiled:  # fmt: skip
         return Compiled(source, stored, executable, chosen, made)
 
-    # Who asks for verification wants the passes to run.
-    cache = None if chosen.verify else open_cache("cpu", asdict(chosen))
+    cache = open_cache("cpu", asdict(chosen)) if chosen.cacheable else None
     compiled = Compilation(make, load, wrap).run(ProgramSource(program), cache, Stopwatch())
     report(compiled.name, compiled.stage_seconds, [p.label for p in Phase], compiled.as_text)
     return compiled
@@ -219,6 +219,8 @@ def _chosen(options: dict[str, Any]) -> Options:
     if unknown:
         raise CompileError(f"unknown option {unknown[0]!r}; the options are: {', '.join(known)}")
     check_options(options)
+    if "passes" in options:
+        options["passes"] = added_passes(options["passes"], options.get("optimize", True))
     defaults = knobs.current()
     options.setdefault("threads", defaults.threads)
     options.setdefault("verify", defaults.verify_each)

@@ -194,8 +194,7 @@ def compile_for_gpu(program: object, target: str, chosen: Options) -> GpuCompile
     ) -> GpuCompiled:
         return GpuCompiled(source, stored, plan, chosen, made, chip)
 
-    # Who asks for verification wants the passes to run.
-    cache = None if chosen.verify else open_cache(target, _deciding(chosen))
+    cache = open_cache(target, _deciding(chosen)) if chosen.cacheable else None
     compiled = Compilation(make, _plan_of, wrap).run(ProgramSource(program), cache, Stopwatch())
     report(compiled.name, compiled.stage_seconds, STAGES, compiled.as_text)
     return compiled

@@ -47,8 +47,11 @@ def gpu_output(module: ir.Module, wanted: GpuOutput, reports: Reports) -> str | 
     program = compile_for_gpu(
         module,
         wanted.target,
-        Options(donate=reports.donate, reuse=reports.reuse, fast=reports.fast, tf32=wanted.tf32),
-    )
+        Options(
+            donate=reports.donate, reuse=reports.reuse, fast=reports.choice.fast,
+            passes=reports.choice.added, tf32=wanted.tf32,
+        ),
+    )  # fmt: skip
     if wanted.roofline:
         return gpu_report(program, gpu_named(wanted.roofline))
     if wanted.emit == "plan-json":

@@ -146,9 +146,9 @@ class InspectedProgram(ABC):
         with knobs.scope(vendor=options.vendor):
             return on_large_stack(
                 lambda: analyse(
-                    self._module, options.donate, compiled=self._host, fast=options.fast,
-                    max_bytes=options.max_bytes, emit=self._emit, composites=self._composites,
-                    machine=self._machine, memory_first=options.memory_first,
+                    self._module, options.donate, compiled=self._host,
+                    max_bytes=options.max_bytes, emit=self._emit, machine=self._machine,
+                    choice=options.pipeline(self._composites),
                 )
             )  # fmt: skip
 
@@ -187,7 +187,6 @@ class InspectedProgram(ABC):
     def _text_after(self, phase: Phase) -> str:
         module = copy_of(self._module)
         with knobs.scope(vendor=self._options.vendor):
-            options = self._options
-            for step in passes_to(phase, options.fast, self._composites, options.memory_first):
+            for step in passes_to(phase, self._options.pipeline(self._composites)):
                 step.run(module)
         return str(module)

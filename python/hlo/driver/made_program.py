@@ -11,9 +11,9 @@ from hlo import ir, knobs
 from hlo.driver.internal_error import stage_of_errors
 from hlo.driver.memory_budget import PlannedProgram, plan, plan_within
 from hlo.driver.module_copy import copy_of
-from hlo.driver.pass_pipeline import run_pass, without_collection
+from hlo.driver.pass_pipeline import run_pass, verify_after, without_collection
 from hlo.driver.phases import Phase
-from hlo.driver.pipeline import passes_to
+from hlo.driver.pipeline import PipelineChoice, passes_to
 from hlo.driver.preconditions import check_addressable, check_donated_exist
 from hlo.passes.hlo_to_host.kernel_table import KnownKernels
 from hlo.passes.hlo_to_host.program import HostProgram, hlo_to_host, mark_donated
@@ -46,6 +46,9 @@ class Options:
         threads: most threads a call uses; 0 for all processors of the process.
         reuse: whether buffers may share memory.
         verify: run the verifier after every pass.
+        passes: passes behind the compiler's own of a phase (`input`, `legalized`, `simplified`,
+            `fused`): `{"simplified": [MyPass()]}`, or pipelines as text. The verifier runs after
+            every pass then, and nothing is taken from the compilation cache.
         optimize: simplify and fuse; without, every op of the program is a kernel of its own.
         max_bytes: most bytes of the peak: arguments, results and intermediates; intermediates are
             made again, not kept, to stay within it. 0 for no limit.
@@ -71,6 +74,7 @@ class Options:
     threads: int = 0
     reuse: bool = True
     verify: bool = False
+    passes: tuple[tuple[str, str], ...] = ()
     optimize: bool = True
     max_bytes: int = 0
     memory_first: bool = False
@@ -81,6 +85,17 @@ class Options:
     emulate: bool = False
     emulator: str = "ptx"
     schedule: int = 0
+
+    def pipeline(self, composites: bool) -> PipelineChoice:
+        """What the passes depend on; `composites` as there."""
+        return PipelineChoice(composites, self.fast, self.memory_first, self.passes)
+
+    @property
+    def cacheable(self) -> bool:
+        """Whether the compilation cache is used: it knows the sources of hlo's own passes alone,
+        and who asks for verification wants passes to run.
+        """
+        return not self.verify and not self.passes
 
 
 @dataclass(frozen=True)
@@ -136,11 +151,11 @@ def _make(
         module = copy_of(original)
         mark_donated(module, chosen.donate)
     last = Phase.FUSED if chosen.optimize else Phase.LEGALIZED
-    for element in passes_to(last, chosen.fast, composites, chosen.memory_first):
+    for element in passes_to(last, chosen.pipeline(composites)):
         with watch.stage(element.name):
             run_pass(element, module)
-        if chosen.verify:
-            ir.verify(module)
+        if chosen.verify or chosen.passes:
+            verify_after(f"pass {element.name!r}", module)
 
     def planned(fused: ir.Module) -> PlannedProgram:
         with watch.stage("hlo-to-host"), without_collection():

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from hlo.driver.pass_pipeline import PipelineElement
 from hlo.passes.base import Pass
-from hlo.passes.registry import all_passes
+from hlo.passes.registry import all_passes, own_passes
 
 
 def list_passes() -> str:
@@ -26,7 +26,7 @@ def list_passes() -> str:
 def passes_markdown() -> str:
     """The page docs/passes.md: every pass by stage, with its documentation and options."""
     stages: dict[str, list[type[Pass]]] = {}
-    for cls in all_passes().values():
+    for _, cls in sorted(own_passes().items()):
         stages.setdefault(cls.__module__.split(".")[2], []).append(cls)
     sections = [_stage_markdown(stage, stages[stage]) for stage in sorted(stages)]
     return (
@@ -48,7 +48,8 @@ def show_pipeline(elements: Sequence[PipelineElement]) -> str:
 
 def _option_line(field: dataclasses.Field[object]) -> str:
     default = "" if field.default is dataclasses.MISSING else f" = {field.default}"
-    return f"      {field.name.replace('_', '-')}: {field.type}{default}\n"
+    kind = field.type if isinstance(field.type, str) else field.type.__name__
+    return f"      {field.name.replace('_', '-')}: {kind}{default}\n"
 
 
 def _stage_markdown(stage: str, classes: Sequence[type[Pass]]) -> str:

@@ -120,7 +120,7 @@ def run_pipeline(
         timings.append(PassTiming(element.name, time.perf_counter() - start, changed))
         where = f"pass {element.name!r} (number {position + 1} of the pipeline)"
         if watch.verify_each and changed:
-            _verify(module, where)
+            verify_after(where, module)
         if watch.check_changed and not changed and str(module) != text_before:
             raise PassFailedError(
                 f"{where} says that it changed nothing, but the IR is different after it"
@@ -152,7 +152,15 @@ def without_collection() -> Generator[None]:
             gc.enable()
 
 
-def _verify(module: ir.Module, where: str) -> None:
+def verify_after(where: str, module: ir.Module) -> None:
+    """Runs the verifier.
+
+    Args:
+        where: names the pass that ran, for the message.
+
+    Raises:
+        PassFailedError: the module does not verify.
+    """
     try:
         ir.verify(module)
     except VerificationError as error:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
-from hlo.driver.pass_pipeline import PipelineElement
+from hlo.driver.pass_pipeline import PipelineElement, parse_pipeline
 from hlo.driver.phases import Phase
 from hlo.passes import legalize, simplify
 from hlo.passes.fusion.fuse import Fuse
@@ -33,6 +34,7 @@ from hlo.passes.kernel_forms.split_taps import SplitTaps
 from hlo.passes.kernel_forms.winograd import Winograd
 from hlo.passes.layouts.assign_layouts import AssignLayouts
 from hlo.passes.layouts.materialize_layouts import MaterializeLayouts
+from hlo.passes.legalize.verify_legalized import VerifyLegalized
 from hlo.passes.memory.gather_early import GatherEarly
 from hlo.passes.memory.mark_views import MarkViews
 from hlo.passes.memory.recompute_results import RecomputeResults
@@ -40,16 +42,31 @@ from hlo.passes.memory.schedule import Schedule
 from hlo.passes.memory.unroll_rotations import UnrollRotations
 
 
-def fusion_passes(
-    composites: bool = True, fast: bool = False, memory_first: bool = False
-) -> tuple[PipelineElement, ...]:
-    """Kernel forms, then fusion.
+@dataclass(frozen=True)
+class PipelineChoice:
+    """What the passes of a compilation depend on.
 
-    Args:
+    Attributes:
         composites: whether the target has kernels for attention and for several steps in one.
-        fast: whether products may take subnormal numbers for zero.
+        fast: whether rules may change how floats round and take them for finite, and products take
+            subnormal numbers for zero.
         memory_first: whether ops take the order of the least memory though it be slower.
+        added: passes behind those of a phase: its label, and a pipeline as text.
     """
+
+    composites: bool = True
+    fast: bool = False
+    memory_first: bool = False
+    added: tuple[tuple[str, str], ...] = ()
+
+
+DEFAULT = PipelineChoice()
+
+
+def fusion_passes(choice: PipelineChoice = DEFAULT) -> tuple[PipelineElement, ...]:
+    """Kernel forms, then fusion."""
+    composites, fast = choice.composites, choice.fast
+    slowdown_matters = composites and not choice.memory_first
     joining: tuple[PipelineElement, ...] = (
         JoinReductionSteps(),  # what split-reductions took apart is one launch again
         FuseHorizontally(),  # kernels are joined as they are
@@ -97,34 +114,36 @@ def fusion_passes(
         GatherEarly(),  # of what would be kept for a few elements; once nothing else fuses
         UnrollRotations(),  # of whole kernels, so that copies of a body are the same kernels
         # After fusion, which decides what is in memory at all. Of no GPU's caches times are known.
-        Schedule(most_slowdown=math.inf) if memory_first or not composites else Schedule(),
+        Schedule() if slowdown_matters else Schedule(most_slowdown=math.inf),
     )
 
 
-def phase_passes(
-    phase: Phase, fast: bool = False, composites: bool = True, memory_first: bool = False
-) -> tuple[PipelineElement, ...]:
+def phase_passes(phase: Phase, choice: PipelineChoice = DEFAULT) -> tuple[PipelineElement, ...]:
     """The passes that take a program from the phase before `phase` to it, in order.
-
-    `fast` lets rules change how floats round, and take them for finite, and is that of
-    `fusion_passes`; `composites` and `memory_first` as there.
 
     From `Phase.HOST` on the program is no longer one module of `hlo`: see `hlo.driver.compile`.
     """
-    return {
+    own = {
         Phase.LEGALIZED: legalize.PIPELINE,
-        Phase.SIMPLIFIED: simplify.FAST_PIPELINE if fast else simplify.PIPELINE,
-        Phase.FUSED: fusion_passes(composites, fast, memory_first),
+        Phase.SIMPLIFIED: simplify.FAST_PIPELINE if choice.fast else simplify.PIPELINE,
+        Phase.FUSED: fusion_passes(choice),
     }.get(phase, ())
+    return (*own, *_added(phase, choice))
 
 
-def passes_to(
-    phase: Phase, fast: bool = False, composites: bool = True, memory_first: bool = False
-) -> list[PipelineElement]:
-    """The passes that take an input program to `phase`, in order; options as of `phase_passes`."""
+def _added(phase: Phase, choice: PipelineChoice) -> list[PipelineElement]:
+    texts = [text for label, text in choice.added if label == phase.label]
+    elements = [element for text in texts for element in parse_pipeline(text)]
+    if elements and phase in (Phase.LEGALIZED, Phase.SIMPLIFIED):
+        elements.append(VerifyLegalized())  # what follows takes core ops alone
+    return elements
+
+
+def passes_to(phase: Phase, choice: PipelineChoice = DEFAULT) -> list[PipelineElement]:
+    """The passes that take an input program to `phase`, in order."""
     return [
         element
         for step in Phase
         if step.order <= phase.order
-        for element in phase_passes(step, fast, composites, memory_first)
+        for element in phase_passes(step, choice)
     ]

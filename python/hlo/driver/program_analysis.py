@@ -11,7 +11,7 @@ from hlo.driver.memory_budget import plan, plan_within
 from hlo.driver.module_copy import copy_of
 from hlo.driver.pass_pipeline import Instrumentation, PipelineElement, run_pipeline
 from hlo.driver.phases import Phase
-from hlo.driver.pipeline import passes_to
+from hlo.driver.pipeline import DEFAULT, PipelineChoice, passes_to
 from hlo.passes.cost.machine import HOST, Machine
 from hlo.passes.cost.product_choice import ProductChoice, library_choices
 from hlo.passes.fusion.fuse import Fuse
@@ -76,12 +76,10 @@ def analyse(
     donate: Sequence[int] = (),
     disabled: Collection[str] = (),
     compiled: HostProgram | None = None,
-    fast: bool = False,
     max_bytes: int = 0,
     emit: Callable[[Region], Kernel] = emit_kernel,
-    composites: bool = True,
     machine: Machine | None = HOST,
-    memory_first: bool = False,
+    choice: PipelineChoice = DEFAULT,
 ) -> AnalysedProgram:
     """Compiles a copy of a program up to fusion.
 
@@ -90,9 +88,10 @@ def analyse(
         donate: as the option of `hlo.compile`.
         disabled: passes to leave out, as `hlo-opt --disable-pass` takes them.
         compiled: the host program, if the program was compiled already.
-        fast, max_bytes, memory_first: as the options of `hlo.compile`.
-        emit, composites: as of `make_program`.
+        max_bytes: as the option of `hlo.compile`.
+        emit: as of `make_program`.
         machine: as of `AnalysedProgram`.
+        choice: what the passes depend on.
 
     Raises:
         MemoryBudgetError: the program does not fit into `max_bytes`.
@@ -100,7 +99,7 @@ def analyse(
     unfused = copy_of(program)
     mark_donated(unfused, donate)
     watch = Instrumentation(verify_each=False, disabled=frozenset(disabled))
-    steps = passes_to(Phase.FUSED, fast, composites, memory_first)
+    steps = passes_to(Phase.FUSED, choice)
     at, fuse = next((i, step) for i, step in enumerate(steps) if isinstance(step, Fuse))
     layouts: list[LayoutDecision] = []
     planned: list[Decision] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from hlo.driver.explain import explain
 from hlo.driver.graph_view import graph_html, graph_svg
 from hlo.driver.memory_report import MemoryAnalysis, memory_analysis
 from hlo.driver.memory_view import memory_html
+from hlo.driver.pipeline import DEFAULT, PipelineChoice
 from hlo.driver.preconditions import check_donated_exist, check_functions, depth_as_error
 from hlo.driver.program_analysis import AnalysedProgram, analyse
 from hlo.driver.program_text import name_of
@@ -26,9 +27,8 @@ class Reports:
         view_memory: file to draw the memory plan in: .html.
         reuse: whether buffers may share memory.
         donate: arguments that may be overwritten.
-        fast: whether rules may change how floats round.
+        choice: what the passes depend on.
         max_bytes: most bytes of the peak; 0 for no limit.
-        memory_first: whether the order of ops is that of the least memory though it be slower.
         json: whether printed reports are JSON.
     """
 
@@ -39,9 +39,8 @@ class Reports:
     view_memory: Path | None = None
     reuse: bool = True
     donate: tuple[int, ...] = ()
-    fast: bool = False
+    choice: PipelineChoice = DEFAULT
     max_bytes: int = 0
-    memory_first: bool = False
     json: bool = False
 
     @property
@@ -72,19 +71,17 @@ def report_text(
     """
     with depth_as_error():
         check_functions(module)
-        made = partial(
-            analyse, module, wanted.donate, disabled, fast=wanted.fast, max_bytes=wanted.max_bytes,
-            memory_first=wanted.memory_first,
-        )  # fmt: skip
+        made = partial(analyse, module, wanted.donate, disabled, max_bytes=wanted.max_bytes)
         if target:
             # Only who asks for a GPU's kernels pays for these.
             from hlo.passes.hlo_to_gpu.kernels import emit_gpu_kernel
             from hlo.passes.hlo_to_gpu.target import gpu_target
 
             emit = partial(emit_gpu_kernel, tf32=tf32, target=gpu_target(target))
-            program = made(emit=emit, composites=False, machine=None)
+            choice = replace(wanted.choice, composites=False)
+            program = made(emit=emit, machine=None, choice=choice)
         else:
-            program = made()
+            program = made(choice=wanted.choice)
         check_donated_exist(wanted.donate, len(program.host.argument_types))
     parts: list[str] = []
     if wanted.explain_fusion:

@@ -169,10 +169,11 @@ def _read(
 
 
 def _options(written: dict[str, Any], name: str) -> Options:
-    values: dict[str, Any] = {**written, "donate": tuple(written["donate"])}
     try:
+        passes = tuple((label, text) for label, text in written["passes"])
+        values: dict[str, Any] = {**written, "donate": tuple(written["donate"]), "passes": passes}
         return Options(**values)
-    except TypeError as error:
+    except (KeyError, TypeError) as error:
         raise ParseError(f"{name}: the saved program is of another version: {error}") from error
 
 
