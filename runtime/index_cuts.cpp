@@ -27,6 +27,11 @@ bool isIndex(LLVMValueRef value) {
   return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) == 64;
 }
 
+bool isNarrow(LLVMValueRef value) {
+  LLVMTypeRef type = LLVMTypeOf(value);
+  return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) < 64;
+}
+
 bool isConstant(LLVMValueRef value) { return LLVMIsAConstantInt(value) != nullptr; }
 
 Sum scaled(Sum sum, uint64_t factor) {
@@ -73,7 +78,45 @@ public:
     }
   }
 
+  // Sums of narrow integers are data, not addresses: what is computed of a counter is none of a loop's recurrences.
+  void cutCounters(LLVMBasicBlockRef block) {
+    for (LLVMValueRef phi = LLVMGetFirstInstruction(block); phi && LLVMIsAPHINode(phi);
+         phi = LLVMGetNextInstruction(phi))
+      if (isNarrow(phi))
+        if (LLVMValueRef step = stepOf(phi)) {
+          freezeSums(phi, step);
+          freezeSums(step, phi);
+        }
+  }
+
 private:
+  // The sum of a phi and a constant that the phi is in the next iteration; none if it does not count.
+  static LLVMValueRef stepOf(LLVMValueRef phi) {
+    for (unsigned i = 0, count = LLVMCountIncoming(phi); i < count; ++i) {
+      LLVMValueRef next = LLVMGetIncomingValue(phi, i);
+      if (LLVMIsAInstruction(next) && LLVMGetInstructionOpcode(next) == LLVMAdd && LLVMGetOperand(next, 0) == phi &&
+          isConstant(LLVMGetOperand(next, 1)))
+        return next;
+    }
+    return nullptr;
+  }
+
+  // Freezes what is computed of a counter, its other form apart.
+  void freezeSums(LLVMValueRef counter, LLVMValueRef other) {
+    std::vector<LLVMValueRef> sums;
+    for (LLVMUseRef use = LLVMGetFirstUse(counter); use; use = LLVMGetNextUse(use)) {
+      LLVMValueRef reader = LLVMGetUser(use);
+      if (reader != other && LLVMIsABinaryOperator(reader) && std::find(sums.begin(), sums.end(), reader) == sums.end())
+        sums.push_back(reader);
+    }
+    for (LLVMValueRef sum : sums) {
+      LLVMPositionBuilderBefore(builder, LLVMGetNextInstruction(sum));
+      LLVMValueRef frozenSum = LLVMBuildFreeze(builder, sum, "");
+      LLVMReplaceAllUsesWith(sum, frozenSum);
+      LLVMSetOperand(frozenSum, 0, sum);
+    }
+  }
+
   // What another value is to be taken for; loads and calls are opaque as they are, phis are what loops are known by.
   static bool isArithmetic(LLVMValueRef value) {
     if (!isIndex(value))
@@ -176,8 +219,10 @@ private:
 void cutIndices(LLVMModuleRef module) {
   IndexCuts cuts(module);
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block))
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block)) {
+      cuts.cutCounters(block);
       cuts.cut(block);
+    }
 }
 
 } // namespace hlo::runtime

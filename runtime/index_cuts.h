@@ -15,6 +15,9 @@ namespace hlo::runtime {
 /// thirds of the time, and code is as fast. Values of one block that differ by a constant stay so, a frozen one and a
 /// sum, so that their addresses differ by displacements.
 ///
+/// Freezes also what is computed of a loop's counter in fewer bits. That is data: a hash that adds its round's number
+/// was a recurrence with all of its other terms in it, and the ways to compute those took nine tenths of the time.
+///
 /// To be run after loop-invariant code motion. Results of the module stay the same.
 void cutIndices(LLVMModuleRef module);
 

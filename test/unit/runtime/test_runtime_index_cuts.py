@@ -46,6 +46,26 @@ NEST = """module {{
   }}
 }}"""
 
+# h = 9 h + (k + i + 1) over i < 5, in 32 bits: what hashes by rounds computes of its counter.
+HASH = """module {
+  llvm.func @hash(%k: i32) -> i32 {
+    %zero = llvm.mlir.constant(0 : i32) : i32
+    %one = llvm.mlir.constant(1 : i32) : i32
+    %nine = llvm.mlir.constant(9 : i32) : i32
+    %five = llvm.mlir.constant(5 : i32) : i32
+    llvm.br ^rounds(%zero, %zero : i32, i32)
+  ^rounds(%i: i32, %h: i32):
+    %next = llvm.add %i, %one : i32
+    %key = llvm.add %k, %next : i32
+    %mixed = llvm.mul %h, %nine : i32
+    %sum = llvm.add %mixed, %key : i32
+    %more = llvm.icmp "slt" %next, %five : i32
+    llvm.cond_br %more, ^rounds(%next, %sum : i32, i32), ^exit
+  ^exit:
+    llvm.return %sum : i32
+  }
+}"""
+
 
 def text_of(flags: str) -> str:
     return runtime.compile_to_llvm_ir(parse(NEST.format(flags=flags)), LICM)
@@ -65,6 +85,23 @@ def test_counters_of_loops_stay_recognizable() -> None:
     text = text_of("")
     for phi in re.findall(r"(%\d+) = phi i64 \[ 0", text):
         assert not re.search(rf"freeze i64 {phi}\b", text)
+
+
+def test_what_is_computed_of_a_narrow_counter_is_frozen_and_the_counter_is_not() -> None:
+    text = runtime.compile_to_llvm_ir(parse(HASH), LICM)
+    (frozen,) = re.findall(r"= freeze i32 (%\d+)", text)
+    (step,) = re.findall(r"(%\d+) = add i32 %\d+, 1\n", text)
+    assert frozen != step
+    assert f"{frozen} = add i32 %0, {step}" in text
+
+
+def test_a_hash_of_its_counter_stays_the_same() -> None:
+    library = runtime.Library([runtime.compile_to_object(parse(HASH), LICM)])
+    compute = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(library.lookup("hash"))
+    expected = 0
+    for i in range(5):
+        expected = 9 * expected + 1000 + i + 1
+    assert compute(1000) == expected
 
 
 def test_nothing_is_cut_without_passes() -> None:
