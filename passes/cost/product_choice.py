@@ -26,6 +26,9 @@ from hlo.passes.hlo_to_loops.product_blocking import is_transposed_left, packed_
 from hlo.passes.hlo_to_loops.product_factors import word_instruction
 
 _WORD = 32  # bits of a lane
+# A dot is asked about by several passes, and layers have the same ones.
+_KNOWN: dict[tuple[object, ...], ProductChoice] = {}
+_MOST_KNOWN = 4096
 
 
 @dataclass(frozen=True)
@@ -72,12 +75,24 @@ def product_choice(node: Node, machine: Machine = HOST, beside: int = 0) -> Prod
         beside: bytes that others read and write because the library takes in nothing: the operand
             that is stored first, the result that is read again.
     """
+    vendor = knobs.current().vendor
+    shapes = tuple((tensor.shape, tensor.type.name) for tensor in (*node.operands, node.results[0]))
+    key = shapes, node.attributes.text, machine, beside, vendor
+    known = _KNOWN.get(key)
+    if known is None:
+        if len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.clear()
+        known = _KNOWN[key] = _computed_choice(node, machine, beside, vendor)
+    return known
+
+
+def _computed_choice(node: Node, machine: Machine, beside: int, vendor: bool) -> ProductChoice:
     product, way = product_of(node), way_of(node)
     alone = generated_seconds(product, way, machine, cores=1)
     units = packed_units(node) if way is Way.PACKED else machine.cores
     cores = min(machine.cores, machine.pieces(alone), units)
     generated = generated_seconds(product, way, machine, cores)
-    if not knobs.current().vendor or library_operands(node) is None:
+    if not vendor or library_operands(node) is None:
         return ProductChoice(way, generated, math.inf)
     library = library_seconds(product, machine)
     if beside:

@@ -66,6 +66,15 @@ def test_the_faster_one_is_chosen(
     assert ("less than generated code" in choice.reason) is library
 
 
+def test_equal_products_are_thought_about_once() -> None:
+    choice = product_choice(node(dot(96, 112, 80)))
+    assert product_choice(node(dot(96, 112, 80))) is choice
+    assert product_choice(node(dot(96, 112, 80)), beside=1 << 20) is not choice
+    assert product_choice(node(dot(96, 112, 80, turned=True))) is not choice
+    with knobs.scope(vendor=False):
+        assert product_choice(node(dot(96, 112, 80))).library == math.inf
+
+
 def test_a_faster_library_changes_the_choice() -> None:
     product = node(dot(512, 512, 512))
     assert not product_choice(product).calls_library
