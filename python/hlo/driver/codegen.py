@@ -24,6 +24,8 @@ from hlo.passes.lower_to_llvm.modules import (
 
 # Text that is worth a module of its own, which costs a millisecond.
 MODULE_CHARACTERS = 40_000
+# Kernels of less text altogether are one module with the entry.
+WITH_ENTRY_CHARACTERS = 20_000
 # A kernel that is a module of its own: it is found in the cache whatever else a program has.
 OWN_MODULE_CHARACTERS = 8_000
 _OPTIONS = runtime.CodegenOptions(verify=False)
@@ -52,7 +54,8 @@ class ProgramCode:
     """Machine code of one program.
 
     Kernels go to other threads in modules as they come, so that these work while this thread makes
-    the next ones; few and small kernels wait for the entry, to be one module with it. A module of
+    the next ones: large ones at once, small ones when they are enough for a module. Few and small
+    kernels wait for the entry, to be one module with it. A module of
     kernels that the cache has is not made again: its text does not depend on where in the program
     the kernels come.
 
@@ -73,15 +76,16 @@ class ProgramCode:
 
     def add(self, name: str, kernel: Kernel) -> None:
         """Takes a kernel as soon as there is one."""
-        if len(kernel.text) >= OWN_MODULE_CHARACTERS and self._begun:
-            self._begin({name: kernel})
-            return
         self._waiting[name] = kernel
         self._characters += len(kernel.text)
-        if self._characters >= MODULE_CHARACTERS:
-            for group in grouped(self._waiting):
+        if self._characters < WITH_ENTRY_CHARACTERS:
+            return
+        for group in grouped(self._waiting):
+            size = sum(len(kernel.text) for kernel in group.values())
+            if size >= (OWN_MODULE_CHARACTERS if len(group) == 1 else MODULE_CHARACTERS):
                 self._begin(group)
-            self._waiting, self._characters = {}, 0
+                for begun in group:
+                    del self._waiting[begun]
 
     def objects_of(
         self, host: HostProgram, placed: ir.Module, *, timed: bool = False
@@ -95,7 +99,7 @@ class ProgramCode:
         """
         entry = host_to_llvm(placed, replace(signature_of(host), timed=timed))
         characters = sum(len(kernel.text) for kernel in host.kernels.values())
-        if not self._begun and characters < MODULE_CHARACTERS // 2:
+        if not self._begun and characters < WITH_ENTRY_CHARACTERS:
             together = program_text(entry, host.kernels)
             if together is not None:
                 return [runtime.compile_text(together, KERNEL_PIPELINE, _options_of(entry))]

@@ -126,6 +126,27 @@ def test_small_kernels_are_grouped_in_order_and_large_ones_alone() -> None:
     assert grouped({}) == []
 
 
+def test_large_kernels_go_to_other_threads_at_once_and_small_ones_as_a_module(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[list[str]] = []
+    code = codegen.ProgramCode()
+    monkeypatch.setattr(code, "_begin", lambda group: begun.append(list(group)))
+    small, large = kernel("x" * 6000), kernel("x" * OWN_MODULE_CHARACTERS)
+    code.add("a", small)
+    code.add("b", large)  # 14,000 characters: all may yet be one module with the entry
+    assert begun == []
+    code.add("c", small)  # 20,000
+    assert begun == [["b"]]
+    code.add("d", large)
+    assert begun == [["b"], ["d"]]
+    for i in range(4):  # a, c and these are 36,000
+        code.add(f"e{i}", small)
+    assert begun == [["b"], ["d"]]
+    code.add("f", small)  # 42,000
+    assert begun == [["b"], ["d"], ["a", "c", "e0", "e1", "e2", "e3", "f"]]
+
+
 @pytest.mark.parametrize(("loop", "level"), [(False, 0), (True, 2)])
 def test_only_entries_with_loops_are_optimised(
     loop: bool, level: int, monkeypatch: pytest.MonkeyPatch
