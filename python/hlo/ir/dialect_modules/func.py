@@ -1,0 +1,1 @@
+"""The `func` dialect: passes know its ops by their names, without MLIR's classes for them."""

@@ -1,0 +1,1 @@
+"""The `memref` dialect: passes know its ops by their names, without MLIR's classes for them."""
