@@ -9,12 +9,18 @@ from hlo.passes.hlo_to_loops.element_types import ElementType
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A memref in scope: `name : memref<elements x memory type>`, row-major."""
+    """A memref in scope: `name : memref<elements x memory type>`, row-major.
+
+    Attributes:
+        layout: of one that does not begin where its memory does, as MLIR writes it.
+    """
 
     name: str
     elements: int
     type: ElementType
+    layout: str = ""
 
     @property
     def memref(self) -> str:
-        return f"memref<{self.elements * self.type.parts}x{self.type.memory}>"
+        layout = f", {self.layout}" if self.layout else ""
+        return f"memref<{self.elements * self.type.parts}x{self.type.memory}{layout}>"

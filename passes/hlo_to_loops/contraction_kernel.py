@@ -18,9 +18,12 @@ from hlo.passes.hlo_to_loops.accumulators import Accumulators
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
 from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.contraction_tiling import (
+    FEWEST_SHARING,
     LARGE_OPERAND,
     Tiling,
+    columns_leave_cache,
     fits_register_tiles,
+    groups_of,
     tiling_for,
     walks_features,
     word_of,
@@ -91,8 +94,7 @@ class _Tiles:
         self.written: set[Affine] = set()
         self.packing: KernelPacking | None = None
         self.panels = self._panels()
-        computed = node.name == "convolution" and node.operands[1] not in self.inputs
-        if computed and self.panels is None:
+        if self.panels is None and self._packs_columns():
             self.packing = KernelPacking(self.em, node, tiling, self.kind)
         self.chunks = tiling.positions if self.packing is None else tiling.chunks
         self.input: InputPacking | None = None
@@ -123,6 +125,20 @@ class _Tiles:
         if columns != width or (span > 1 and not self._takes_words()):
             return None
         return KernelPanels(self.em, kernel, self.inputs[panels], width)
+
+    def _packs_columns(self) -> bool:
+        """Whether work units pack the columns of a convolution's kernel: it is computed, or read
+        better where they lie side by side.
+        """
+        node, tiling = self.node, self.tiling
+        if node.name != "convolution":
+            return False
+        if node.operands[1] not in self.inputs:
+            return True
+        if self.kind.is_integer or walks_features(node) or groups_of(node) > 1:
+            return False
+        enough = tiling.positions // tiling.chunks >= FEWEST_SHARING
+        return enough and columns_leave_cache(node, tiling)
 
     def _takes_words(self) -> bool:
         """Whether instructions on words multiply the factors, the kernel's being packed so."""

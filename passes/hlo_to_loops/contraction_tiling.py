@@ -25,10 +25,13 @@ MOST_ROWS = {1: 14, 2: 14, 3: 8, 4: 6}
 IN_FOURS = (7, 10)  # vectors of a product's row that tiles of four take: 4 + 3, 4 + 4 + 2
 WIDE_VECTORS, WIDE_ROWS = 6, 2
 TILES_A_PACK = 12  # that use packed columns at the least: packing takes some percent of the time
+FEWEST_SHARING = 8  # tiles that make up for a copy of their columns
+SETS, WAYS = 1024, 16  # of lines in the second-level cache
 FEWEST_PACKED_UNITS = 32  # for the sake of threads, where that leaves enough tiles to each
 MULTIPLIES_A_BYTE = 3  # that take as long as one byte from or to memory
 PANEL_BYTES = 400 << 10  # of a run of columns of a kernel, about half of the second-level cache
 WORD_BOX_BYTES = 512 << 10  # of the input that a tile of words reads, which is packed
+ALIASING_BYTES = 4 << 10  # lines so far apart share a set of the first-level cache
 _FILTERED = 64  # places in a row that fill vectors
 LARGE_OPERAND = 1 << 18  # elements of an operand that does not stay in the second-level cache
 
@@ -104,7 +107,7 @@ class Tiling:
 
 def tiling_of(
     shape: Sequence[int], lanes: int, *, row_dims: Sequence[int] = (), narrow: bool = False,
-    wide: bool = False, grouped: bool = False,
+    wide: bool = False, tall: bool = False, grouped: bool = False,
 ) -> Tiling:  # fmt: skip
     """Tiles for a result of `shape`.
 
@@ -127,9 +130,14 @@ def tiling_of(
         most = 4 if extent <= MOST_ROWS[4] or columns == 4 else 3
         most = 2 if narrow else most
         vectors = min(most, columns)
-    most_rows = MOST_ROWS.get(vectors, WIDE_ROWS)
-    rows = _even_part(extent, min(extent, most_rows))
-    return Tiling(tuple(shape), row_dim, rows, lanes, vectors, grouped)
+        if tall and vectors > 2 and 2 * _rows_of(extent, 2) > vectors * _rows_of(extent, vectors):
+            vectors = 2
+    return Tiling(tuple(shape), row_dim, _rows_of(extent, vectors), lanes, vectors, grouped)
+
+
+def _rows_of(extent: int, vectors: int) -> int:
+    """Rows of a tile of so many vectors across."""
+    return _even_part(extent, min(extent, MOST_ROWS.get(vectors, WIDE_ROWS)))
 
 
 def tiling_for(node: Node, region: Region | None = None) -> Tiling:
@@ -148,8 +156,9 @@ def tiling_for(node: Node, region: Region | None = None) -> Tiling:
     if by_group:
         row_dims = [node.attributes["dimension_numbers"]["output"].index("b")]
     tiling = tiling_of(
-        shape, lanes, row_dims=row_dims, narrow=_is_narrow(node), wide=wide, grouped=grouped
-    )
+        shape, lanes, row_dims=row_dims, narrow=_is_narrow(node), wide=wide,
+        tall=not _rows_alias(node), grouped=grouped,
+    )  # fmt: skip
     if by_group:  # rows are the features of a group, all of them in each tile
         rows = tiling.row_extent
         return replace(tiling, rows=rows, vectors=min(tiling.vectors, REGISTERS // rows))
@@ -199,6 +208,25 @@ def depth_of(node: Node) -> int:
 def _is_narrow(node: Node) -> bool:
     """Whether runs of three vectors of a convolution's kernel leave the cache between rows."""
     return depth_of(node) * 3 * VECTOR_BYTES > PANEL_BYTES
+
+
+def _rows_alias(node: Node) -> bool:
+    """Whether what rows of a convolution's tiles read falls into one set of a cache."""
+    data = node.operands[0]
+    apart = data.shape[-1] * data.type.memory_bytes
+    apart *= (node.attributes.get("window_strides") or (1,))[-1]
+    return node.attributes["dimension_numbers"]["input"][-1] == "f" and apart % ALIASING_BYTES == 0
+
+
+def columns_leave_cache(node: Node, tiling: Tiling) -> bool:
+    """Whether the columns of tiles, read where a convolution's kernel lies, leave the second-level
+    cache from tile to tile: rows so far apart share few of its sets.
+    """
+    lines = tiling.vectors
+    apart = math.gcd(max(1, tiling.shape[-1] // tiling.lanes), SETS)
+    fit = SETS // apart * lines * WAYS
+    rows = node.operands[1].size // tiling.shape[-1]
+    return 2 * rows * lines > fit
 
 
 def _waits_for_memory(region: Region, node: Node) -> bool:

@@ -20,6 +20,8 @@ from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node
 from hlo.passes.hlo_to_loops.tiled_kernel import Range, Tile
 
+ROWS_AHEAD = 64  # of a kernel in memory, fetched while those before them are copied
+
 
 class KernelPacking:
     """The packed columns of the work unit that is emitted.
@@ -111,6 +113,10 @@ class KernelPacking:
     def _put(self, row: Affine, feature: Affine, column: int) -> None:
         position = Position.of_offset(row * self.tensor.shape[-1] + feature)
         b, buffer = self.em.b, self.buffer
+        if (source := self.em.buffers.get(self.tensor)) is not None:
+            ahead = self.em.index((row + ROWS_AHEAD) * self.tensor.shape[-1] + feature)
+            place = f"{source.name}[{ahead}]"
+            b.effect(f"memref.prefetch {place}, read, locality<2>, data : {source.memref}")
         value = elementwise.convert(b, self.em.element(self.tensor, position), buffer.type)
         place = f"{buffer.name}[{self.em.index(row * self.tiling.width + column)}]"
         vector = b.type_of(buffer.type.memory)

@@ -2,19 +2,21 @@
 
 Along a dimension where all positions of a tile have the same index, a tap is in the padding for all
 of them or for none: one branch. Along the dimension that the rows of the tile walk, it is so for
-rows at the ends of the input alone, which are few: their factors are loaded from a place inside and
-replaced by 0. The products of the kernel and the padding are added up all the same, so that an
-element of the kernel that is not finite shows as it would with the padding in memory.
+rows at the ends of the input alone, which are few: their factors come from a row of zeros, chosen
+once for each tap (`zero_rows.py`), or, where features are not side by side, are loaded from a place
+inside and replaced by 0. The products of the kernel and the padding are added up all the same, so
+that an element of the kernel that is not finite shows as it would with the padding in memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.accumulators import Accumulators
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import Condition, in_range
 from hlo.passes.hlo_to_loops.contraction_tiling import groups_of, walks_small_groups
@@ -22,6 +24,7 @@ from hlo.passes.hlo_to_loops.elemental.contractions import Windows, windows_of
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node
+from hlo.passes.hlo_to_loops.zero_rows import row_or_zeros
 
 
 def takes_padded_tiles(node: Node) -> bool:
@@ -41,10 +44,12 @@ class _Row:
     Attributes:
         places: the index in each spatial dimension of the input, always inside.
         outside: SSA i1, whether the tap is in the padding instead; None if it never is.
+        features: memory of the input's features there, or of zeros; None if they are not chosen.
     """
 
     places: tuple[Affine, ...] = ()
     outside: str | None = None
+    features: Buffer | None = None
 
 
 class PaddedTile:
@@ -64,6 +69,7 @@ class PaddedTile:
         self.sums, self.node = sums, node
         self.small_groups = walks_small_groups(node)
         self.per_group = node.results[0].shape[-1] // groups_of(node)
+        self.features_last = node.attributes["dimension_numbers"]["input"][-1] == "f"
         self.vectors = list(zip(names, masks, strict=True))
         label = node.attributes["dimension_numbers"]["output"][row_dim] if row_dim >= 0 else "b"
         self.row_spatial = None if label == "b" else int(label)
@@ -93,6 +99,7 @@ class PaddedTile:
     ) -> list[Value]:  # fmt: skip
         windows, k = self.windows[0][0], len(taps)
         if k == windows.rank:
+            rows = [self._with_features(row, r) for r, row in enumerate(rows)]
 
             def step(indices: Sequence[Affine], acc: list[Value]) -> list[Value]:
                 ahead(indices)
@@ -153,8 +160,7 @@ class PaddedTile:
             for v, (name, mask) in enumerate(self.vectors):
                 windows = self.windows[r][v]
                 with self.em.vector(name, self.sums.lanes, mask):
-                    position = Position.of_dims(windows.left_at(row.places, indices[-1]))
-                    left = self._left(position, row.outside)
+                    left = self._left(windows.left_at(row.places, indices[-1]), row)
                     if windows.turn is not None:
                         left = self._turned(left, windows.turn, indices[-1])
                     right = self.em.element(self.node.operands[1], windows.right_at(indices))
@@ -162,17 +168,32 @@ class PaddedTile:
                 result.append(self.sums.multiply_add(left, right, old))
         return result
 
-    def _left(self, position: Position, outside: str | None) -> Value:
+    def _with_features(self, row: _Row, r: int) -> _Row:
+        """The row, once its taps are known: where its features are."""
+        buffer = self.em.buffers.get(self.node.operands[0])
+        if row.outside is None or buffer is None or not self.features_last:
+            return row
+        dims = self.windows[r][0].left_at(row.places, ZERO)
+        features = row_or_zeros(self.em, self.node.operands[0], buffer, dims[:-1], row.outside)
+        return replace(row, features=features)
+
+    def _left(self, dims: Sequence[Affine], row: _Row) -> Value:
         """The factor from the input, 0 if it is in the padding."""
-        em, lhs = self.em, self.node.operands[0]
+        em, lhs, position = self.em, self.node.operands[0], Position.of_dims(tuple(dims))
+        outside, features = row.outside, row.features
         if outside is None:
             return em.element(lhs, position)
-        assert position.dims is not None
-        if all(em.is_uniform(index) for index in position.dims):
-            with em.scalar():
-                value = self._or_zero(em.element(lhs, position), outside)
-            return em.splat(value, self.sums.lanes)
-        return self._or_zero(em.element(lhs, position), outside)
+
+        def value() -> Value:
+            if features is not None:
+                return em.load(features, dims[-1])
+            return self._or_zero(em.element(lhs, position), outside)
+
+        if not all(em.is_uniform(index) for index in dims):
+            return value()
+        with em.scalar():
+            scalar = value()
+        return em.splat(scalar, self.sums.lanes)
 
     def _turned(self, value: Value, turn: int, channel: Affine) -> Value:
         """In each lane the value of one feature of its group."""

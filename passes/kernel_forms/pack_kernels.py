@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Set
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.hlo_to_loops.contraction_tiling import (
     Tiling,
+    columns_leave_cache,
     fits_register_tiles,
     groups_of,
     tiling_for,
@@ -27,7 +27,6 @@ from hlo.passes.rewrite.tensor_types import element_of, shape_of
 from hlo.passes.rewrite.walk import operations_named
 from hlo.passes.simplify.dead_code import erase_dead_ops
 
-SETS, WAYS = 1024, 16  # of lines in the second-level cache
 FEWEST_TILES = 96  # of a run of columns that make up for a copy of the kernel
 MOST_EMPTY = 8  # one in so many columns of constants
 MOST_PACKED_AGAIN = 1 << 16  # elements that work units pack beyond the first time: some 15 us
@@ -181,11 +180,7 @@ def _leaves_cache(kernel: ir.Value, node: Node, tiling: Tiling) -> bool:
     made = kernel.owner
     if not isinstance(made, ir.Block) and made.name != "hlo.reshape":
         return False  # what computes it has to store it for this
-    lines = tiling.vectors
-    apart = math.gcd(max(1, tiling.shape[-1] // tiling.lanes), SETS)
-    fit = SETS // apart * lines * WAYS
-    rows = node.operands[1].size // tiling.shape[-1]
-    return tiling.positions >= FEWEST_TILES and 2 * rows * lines > fit
+    return tiling.positions >= FEWEST_TILES and columns_leave_cache(node, tiling)
 
 
 def _is_for_kernel(source: ir.Operation, kernel: ir.Value, packable: Set[ir.Operation]) -> bool:

@@ -85,3 +85,16 @@ def test_kernels_with_rows_far_apart() -> None:
     p.result(p.op("negate", [y], y.shape))
     p.check(ulps=64)
     assert len(hlo.compile(p.text).cost_analysis().kernels) == 2
+
+
+@pytest.mark.parametrize("outputs", [1024, 1032])
+@pytest.mark.parametrize("kind", ["f32", "bf16"])
+def test_columns_that_work_units_copy(outputs: int, kind: str) -> None:
+    """Rows of 64 vectors share few sets of the cache, and 9 tiles or more read each."""
+    p = Program()
+    kernel = sample((3, 3, 32, outputs), kind, 1)
+    kernel.reshape(-1)[-3:] = np.nan, np.inf, -0.0
+    w, pads = p.argument(kernel), [(1, 1), (1, 1)]
+    y = convolve(p, p.sample((1, 9, 14, 32), kind), w, NHWC, [1, 1], pads, [1, 1], [1, 1])
+    p.result(p.op("negate", [y], y.shape))
+    p.check(ulps=64)

@@ -4,9 +4,9 @@
 // RUN: hlo-opt --explain-fusion %s | FileCheck %s
 // RUN: hlo-opt --prepare-convolutions --fuse %s | FileCheck %s --check-prefix=IR
 
-// CHECK: multiply ({{.*}}) -> add ({{.*}}): fused because computed 1.2 times as it is packed it takes {{.*}} us, less than to store it first
-// CHECK: add ({{.*}}) -> maximum ({{.*}}): fused because computed 1.2 times
-// CHECK: maximum ({{.*}}) -> convolution ({{.*}}): fused because computed 1.2 times
+// CHECK: multiply ({{.*}}) -> add ({{.*}}): fused because computed 2.4 times as it is packed it takes {{.*}} us, less than to store it first
+// CHECK: add ({{.*}}) -> maximum ({{.*}}): fused because computed 2.4 times
+// CHECK: maximum ({{.*}}) -> convolution ({{.*}}): fused because computed 2.4 times
 // CHECK: kernels: 1{{$}}
 // CHECK: traffic fused: 12993024 bytes
 // CHECK: traffic floor: 12993024 bytes

@@ -18,11 +18,11 @@ func.func @main(%x: tensor<1x56x56x64xf32>, %w: tensor<64x64x3x3xf32>) -> tensor
   return %0 : tensor<1x54x54x64xf32>
 }
 
-// 90 columns are 2 panels of 48. The constant as it was is gone.
+// 90 columns are 3 panels of 32. The constant as it was is gone.
 // CHECK-LABEL: func.func private @constant
 // CHECK-NOT: tensor<1x2x90xf32>
-// CHECK: hlo.constant {{.*}} : tensor<2x1x2x48xf32>
-// CHECK: hlo.transpose {{.*}}, dims = [1, 2, 0, 3] {hlo.panels} : {{.*}} -> tensor<1x2x2x48xf32>
+// CHECK: hlo.constant {{.*}} : tensor<3x1x2x32xf32>
+// CHECK: hlo.transpose {{.*}}, dims = [1, 2, 0, 3] {hlo.panels} : {{.*}} -> tensor<1x2x3x32xf32>
 // CHECK: hlo.reshape {{.*}} {hlo.panels} : {{.*}} -> tensor<1x2x96xf32>
 // CHECK: %[[K:.*]] = hlo.slice {{.*}} {hlo.panels} : {{.*}} -> tensor<1x2x90xf32>
 // CHECK: hlo.convolution(%arg0, %[[K]])
