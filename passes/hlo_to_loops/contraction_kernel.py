@@ -20,10 +20,13 @@ from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.contraction_tiling import (
     FEWEST_SHARING,
     LARGE_OPERAND,
+    PACKED_BYTES,
     Tiling,
     columns_leave_cache,
     fits_register_tiles,
     groups_of,
+    inputs_lead,
+    packed_elements,
     tiling_for,
     walks_features,
     word_of,
@@ -43,6 +46,13 @@ from hlo.passes.hlo_to_loops.kernel_packing import KernelPacking
 from hlo.passes.hlo_to_loops.kernel_panels import KernelPanels, columns_of, panels_of
 from hlo.passes.hlo_to_loops.padded_windows import PaddedTile, takes_padded_tiles
 from hlo.passes.hlo_to_loops.product_factors import sums_type
+from hlo.passes.hlo_to_loops.sums_in_parts import (
+    Inputs,
+    WaitingSums,
+    chunks_in_parts,
+    inputs_of,
+    part_of,
+)
 from hlo.passes.hlo_to_loops.word_tile import WordTiles
 
 
@@ -109,11 +119,26 @@ class _Tiles:
                 self.words = self._words(self.input)
             blocks = math.prod(block.blocks)
             self.chunks = blocks if self.packing is None else min(blocks, tiling.chunks)
+        self.inputs_met = Inputs(ZERO, inputs_of(node))
+        self.waiting = self._waiting()
         if self.kind.is_integer and self.words is None:
             raise NotVectorizableError("the kernel's panels are not those of these tiles")
         self.units = tiling.runs * self.chunks
         # A small kernel: positions are walked once, with all their features.
         self.columns_inside = walks_features(node)
+
+    def _waiting(self) -> WaitingSums | None:
+        """Room for the sums of a work unit's tiles, if its operands are read a part at a time."""
+        tiling = self.tiling
+        where_it_lies = self.packing is None and self.panels is None and self.input is None
+        chunks = chunks_in_parts(self.node, tiling) if where_it_lies else 0
+        if not chunks:
+            return None
+        tiles = -(-tiling.positions // chunks)
+        if not WaitingSums.fit(self.em, self.kind, tiling, tiles):
+            return None
+        self.chunks = chunks
+        return WaitingSums(self.em, self.kind, tiling, tiles)
 
     def _panels(self) -> KernelPanels | None:
         """The kernel of a convolution, if it lies in memory in panels of these tiles' columns."""
@@ -137,6 +162,8 @@ class _Tiles:
             return True
         if self.kind.is_integer or walks_features(node) or groups_of(node) > 1:
             return False
+        if packed_elements(node, tiling) * self.kind.memory_bytes > PACKED_BYTES:
+            return False  # they would leave the cache as well
         enough = tiling.positions // tiling.chunks >= FEWEST_SHARING
         return enough and columns_leave_cache(node, tiling)
 
@@ -202,8 +229,26 @@ class _Tiles:
         end = b.op(f"arith.addi {start}, {b.index(each)} : index")
         if total % self.chunks:
             end = b.op(f"arith.minui {end}, {b.index(total)} : index")
-        with b.loop(start, end, b.index(1)) as loop:
-            make(em.variable(loop.iv, total))
+
+        def make_all() -> None:
+            with b.loop(start, end, b.index(1)) as loop:
+                if self.waiting is not None:
+                    tile = b.op(f"arith.subi {loop.iv}, {start} : index")
+                    self.waiting.tile = em.name_index(tile, each)
+                make(em.variable(loop.iv, total))
+
+        if self.waiting is not None:
+            self._add_parts(self.waiting, make_all)
+        make_all()
+
+    def _add_parts(self, waiting: WaitingSums, make_all: Callable[[], None]) -> None:
+        """All sums of the unit's tiles, part after part of the input features."""
+        b, inputs, part = self.builder, self.inputs_met.count, part_of(self.node)
+        waiting.clear()
+        with b.loop(b.index(0), b.index(inputs), b.index(part)) as loop:
+            self.inputs_met = Inputs(self.em.variable(loop.iv, inputs), part)
+            make_all()
+        self.inputs_met = Inputs(ZERO, 0)
 
     def _block(
         self, packing: InputPacking, group: Affine, column_block: Affine, index: Affine
@@ -259,6 +304,8 @@ class _Tiles:
         right, tiling = self.node.operands[1], self.tiling
         if right.size < LARGE_OPERAND or right not in self.inputs or tiling.row_blocks < 2:
             return None
+        if self.waiting is not None:
+            return None  # the next columns are another unit's
         em, b = self.em, self.builder
         groups = -(-tiling.vectors // self.prefetched)
         index = em.index(row_block)
@@ -350,8 +397,16 @@ class _Tiles:
             if tiling.row_dim >= 0:
                 place[tiling.row_dim] = em.bounded(row_block * tiling.rows + r, tiling.row_extent)
             places.append(place)
-        totals = self._accumulate(places, names, masks)
-        self._finish(places, names, masks, totals)
+        waiting, count = self.waiting, len(names)
+        if waiting is not None and not self.inputs_met.count:
+            found = waiting.take(rows, count)
+            totals = [found[r * count : (r + 1) * count] for r in range(rows)]
+        else:
+            totals = self._accumulate(places, names, masks)
+        if waiting is not None and self.inputs_met.count:
+            waiting.put(rows, count, [total for row in totals for total in row])
+        else:
+            self._finish(places, names, masks, totals)
 
     def _dims(self, place: Sequence[Affine], name: str) -> list[Affine]:
         """The index in each dimension of the result at a place of the tiling and a lane."""
@@ -372,10 +427,19 @@ class _Tiles:
             dims = [[self._dims(place, name) for name in names] for place in places]
             tile = PaddedTile(sums, self.node, self.tiling.row_dim, dims, names, masks)
             right_at = tile.windows[0][0].right_at
-            totals = tile.total(lambda indices: self._prefetch(right_at(indices)))
+            begun = self._begun(sums, len(places), len(names))
+            totals = tile.total(
+                lambda indices: self._prefetch(right_at(indices)), begun, self.inputs_met
+            )
         else:
             totals = self._unpadded(sums, places, names, masks)
         return [totals[r * len(names) : (r + 1) * len(names)] for r in range(len(places))]
+
+    def _begun(self, sums: Accumulators, rows: int, vectors: int) -> list[Value]:
+        """The sums of a tile before its products are added."""
+        if self.waiting is None:
+            return sums.zeros(rows * vectors)
+        return self.waiting.take(rows, vectors)
 
     def _unpadded(
         self, sums: Accumulators, places: Sequence[list[Affine]], names: Sequence[str],
@@ -400,8 +464,14 @@ class _Tiles:
                     result.append(sums.multiply_add(left, right, acc[r * len(names) + v]))
             return result
 
-        zeros = sums.zeros(len(places) * len(names))
-        return sums.nest(contractions[0][0].extents, zeros, step)
+        begun, extents = self._begun(sums, len(places), len(names)), contractions[0][0].extents
+        if self.node.name != "convolution" or not inputs_lead(self.node):
+            return sums.nest(extents, begun, step)
+        inputs = self.inputs_met
+        outermost = [inputs.count, *extents[:-1]]
+        return sums.nest(
+            outermost, begun, lambda at, acc: step([*at[1:], inputs.first + at[0]], acc)
+        )
 
     def _finish(
         self, places: Sequence[list[Affine]], names: Sequence[str], masks: Sequence[str | None],

@@ -26,6 +26,7 @@ IN_FOURS = (7, 10)  # vectors of a product's row that tiles of four take: 4 + 3,
 WIDE_VECTORS, WIDE_ROWS = 6, 2
 TILES_A_PACK = 12  # that use packed columns at the least: packing takes some percent of the time
 FEWEST_SHARING = 8  # tiles that make up for a copy of their columns
+PACKED_BYTES = 512 << 10  # of such a copy, at the most
 SETS, WAYS = 1024, 16  # of lines in the second-level cache
 FEWEST_PACKED_UNITS = 32  # for the sake of threads, where that leaves enough tiles to each
 MULTIPLIES_A_BYTE = 3  # that take as long as one byte from or to memory
@@ -130,14 +131,23 @@ def tiling_of(
         most = 4 if extent <= MOST_ROWS[4] or columns == 4 else 3
         most = 2 if narrow else most
         vectors = min(most, columns)
-        if tall and vectors > 2 and 2 * _rows_of(extent, 2) > vectors * _rows_of(extent, vectors):
+        here = vectors * _rows_of(extent, vectors)
+        if tall and vectors > 2 and 2 * _rows_of(extent, 2, tall=True) > here:
             vectors = 2
-    return Tiling(tuple(shape), row_dim, _rows_of(extent, vectors), lanes, vectors, grouped)
+    rows = _rows_of(extent, vectors, tall=tall and vectors == 2)
+    return Tiling(tuple(shape), row_dim, rows, lanes, vectors, grouped)
 
 
-def _rows_of(extent: int, vectors: int) -> int:
-    """Rows of a tile of so many vectors across."""
-    return _even_part(extent, min(extent, MOST_ROWS.get(vectors, WIDE_ROWS)))
+def _rows_of(extent: int, vectors: int, *, tall: bool = False) -> int:
+    """Rows of a tile of so many vectors across.
+
+    Args:
+        tall: the last tile has fewer, if whole ones would all have few.
+    """
+    most = min(extent, MOST_ROWS.get(vectors, WIDE_ROWS))
+    even = _even_part(extent, most)
+    alike = -(-extent // -(-extent // most))
+    return alike if tall and 4 * even < 3 * alike else even
 
 
 def tiling_for(node: Node, region: Region | None = None) -> Tiling:
@@ -203,6 +213,14 @@ def depth_of(node: Node) -> int:
         )
     summed = node.attributes["dot_dimension_numbers"].get("lhs_contracting_dimensions", ())
     return math.prod(node.operands[0].shape[d] for d in summed)
+
+
+def inputs_lead(node: Node) -> bool:
+    """Whether a convolution's kernel has its input features outermost, as where they are the batch
+    of a gradient by the weights: taps are then summed over inside of them, as memory has them.
+    """
+    kernel = node.attributes["dimension_numbers"]["kernel"]
+    return kernel[0] == "i" and not walks_small_groups(node)
 
 
 def _is_narrow(node: Node) -> bool:

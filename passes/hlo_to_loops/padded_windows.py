@@ -19,11 +19,16 @@ from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import Condition, in_range
-from hlo.passes.hlo_to_loops.contraction_tiling import groups_of, walks_small_groups
+from hlo.passes.hlo_to_loops.contraction_tiling import (
+    groups_of,
+    inputs_lead,
+    walks_small_groups,
+)
 from hlo.passes.hlo_to_loops.elemental.contractions import Windows, windows_of
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node
+from hlo.passes.hlo_to_loops.sums_in_parts import Inputs
 from hlo.passes.hlo_to_loops.zero_rows import row_or_zeros
 
 
@@ -87,16 +92,28 @@ class PaddedTile:
     def em(self) -> Emitter:
         return self.sums.em
 
-    def total(self, ahead: Callable[[Sequence[Affine]], None]) -> list[Value]:
-        """The sums, row by row; `ahead` is called with the indices at each step of products."""
+    def total(
+        self, ahead: Callable[[Sequence[Affine]], None], sums: list[Value], inputs: Inputs
+    ) -> list[Value]:
+        """`sums`, row by row, and the products; `ahead` is called with the indices at each step.
+
+        Args:
+            inputs: the input features whose products are added, where those lead.
+        """
         rows = [_Row()] * len(self.windows)
-        zeros = self.sums.zeros(len(rows) * len(self.vectors))
-        return self._taps(rows, [], zeros, ahead)
+        if not inputs_lead(self.node):
+            return self._taps(rows, [], sums, ahead)
+
+        def of_input(index: Affine, acc: list[Value]) -> list[Value]:
+            return self._taps(rows, [], acc, ahead, inputs.first + index)
+
+        return self.sums.loop(inputs.count, sums, of_input)
 
     def _taps(
         self, rows: Sequence[_Row], taps: list[Affine], acc: list[Value],
-        ahead: Callable[[Sequence[Affine]], None],
+        ahead: Callable[[Sequence[Affine]], None], channel: Affine | None = None,
     ) -> list[Value]:  # fmt: skip
+        """Loops over the taps that are left, then over input features but where one is given."""
         windows, k = self.windows[0][0], len(taps)
         if k == windows.rank:
             rows = [self._with_features(row, r) for r, row in enumerate(rows)]
@@ -105,26 +122,28 @@ class PaddedTile:
                 ahead(indices)
                 return self._step(rows, indices, acc)
 
+            if channel is not None:
+                return step([*taps, channel], acc)
             if windows.turn != -1:
                 return self.sums.nest([windows.inputs], acc, step, taps)
-            for channel in range(windows.inputs):  # known where lanes change places by it
-                acc = step([*taps, ZERO + channel], acc)
+            for feature in range(windows.inputs):  # known where lanes change places by it
+                acc = step([*taps, ZERO + feature], acc)
             return acc
 
         def body(tap: Affine, acc: list[Value]) -> list[Value]:
             met = [*taps, tap]
             if k == self.row_spatial:
                 ends = [self._at_ends(row, r, k, tap) for r, row in enumerate(rows)]
-                return self._taps(ends, met, acc, ahead)
+                return self._taps(ends, met, acc, ahead, channel)
             place = windows.at(k, tap)
             inside = in_range(self.em, place, windows.sizes[k])
 
             def within() -> list[Value]:
                 index = self.em.bounded(place, windows.sizes[k])
                 further = [_Row((*row.places, index), row.outside) for row in rows]
-                return self._taps(further, met, acc, ahead)
+                return self._taps(further, met, acc, ahead, channel)
 
-            return self._where(inside, within, lambda: self._padding(met, acc), len(acc))
+            return self._where(inside, within, lambda: self._padding(met, acc, channel), len(acc))
 
         return self.sums.loop(windows.taps[k], acc, body)
 
@@ -213,12 +232,15 @@ class PaddedTile:
         text = f"arith.select {condition}, {zero.name}, {value.name} : {types}"
         return Value(value.type, (b.op(text),), b.lanes)
 
-    def _padding(self, taps: Sequence[Affine], acc: list[Value]) -> list[Value]:
+    def _padding(
+        self, taps: Sequence[Affine], acc: list[Value], channel: Affine | None
+    ) -> list[Value]:
         """Adds the products of the padding and what is left of the kernel behind these taps."""
         windows, lanes = self.windows[0], self.sums.lanes
 
         def step(indices: Sequence[Affine], products: list[Value]) -> list[Value]:
             result: list[Value] = []
+            indices = indices if channel is None else [*indices, channel]
             for v, (name, mask) in enumerate(self.vectors):
                 with self.em.vector(name, lanes, mask):
                     right = self.em.element(self.node.operands[1], windows[v].right_at(indices))
@@ -226,7 +248,7 @@ class PaddedTile:
                 result.append(self.sums.multiply_add(zero, right, products[v]))
             return result
 
-        rest = [*windows[0].taps[len(taps) :], windows[0].inputs]
+        rest = [*windows[0].taps[len(taps) :], *([windows[0].inputs] if channel is None else [])]
         products = self.sums.nest(rest, self.sums.zeros(len(self.vectors)), step, taps)
         b, kind = self.em.b, self.sums.vector_type
         added = [products[i % len(self.vectors)] for i in range(len(acc))]

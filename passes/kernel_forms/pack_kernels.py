@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,7 +63,7 @@ class PackKernels(Pass):
     def run(self, module: ir.Module) -> bool:
         found = operations_named(module, ("hlo.convolution",))
         packable = [(op, node) for op in found if _has_panels(node := node_of(op))]
-        readers = {op for op, _ in packable}
+        readers = {op: _form_of(node) for op, node in packable}
         constants: dict[ir.Value, ir.Value] = {}
         changed = [_pack(op, node, readers, constants) for op, node in packable]
         if any(changed):
@@ -132,17 +132,20 @@ def _has_panels(node: Node) -> bool:
     return node.operands[1].size > 0 and fits_register_tiles(node)
 
 
-def _pack(
-    op: ir.Operation, node: Node, packable: Set[ir.Operation],
-    constants: dict[ir.Value, ir.Value],
-) -> bool:  # fmt: skip
-    tiling, kernel = tiling_for(node), op.operands[1]
+def _form_of(node: Node) -> _Form:
     word = word_of(node)
     span = 1 if word is None else WORD_BYTES // node.operands[0].type.memory_bytes
-    form = _Form(node.operands[1].shape, tiling.width, span)
+    return _Form(node.operands[1].shape, tiling_for(node).width, span)
+
+
+def _pack(
+    op: ir.Operation, node: Node, packable: Mapping[ir.Operation, _Form],
+    constants: dict[ir.Value, ir.Value],
+) -> bool:  # fmt: skip
+    tiling, kernel, form = tiling_for(node), op.operands[1], packable[op]
     panels = _constant_panels(kernel, form, packable, constants)
     again = _is_packed_often(kernel, node, tiling) or _leaves_cache(kernel, node, tiling)
-    if panels is None and (span > 1 or again):
+    if panels is None and (form.span > 1 or again):
         panels = _stored(Builder.before(op), kernel, form)
     if panels is None:
         return False
@@ -151,13 +154,14 @@ def _pack(
 
 
 def _constant_panels(
-    kernel: ir.Value, form: _Form, packable: Set[ir.Operation], constants: dict[ir.Value, ir.Value]
-) -> ir.Value | None:
+    kernel: ir.Value, form: _Form, packable: Mapping[ir.Operation, _Form],
+    constants: dict[ir.Value, ir.Value],
+) -> ir.Value | None:  # fmt: skip
     """A kernel that is a constant, packed; None if it is none, or stays as it is."""
     if kernel in constants:
         return constants[kernel] if shape_of(constants[kernel]) == form.shape else None
     source = constant_behind(kernel)
-    if source is None or form.is_mostly_empty or not _is_for_kernel(source, kernel, packable):
+    if source is None or form.is_mostly_empty or not _is_for_kernel(source, kernel, form, packable):
         return None
     if kernel.owner == source and form.panels == form.span == 1:
         return None  # it lies so
@@ -183,7 +187,9 @@ def _leaves_cache(kernel: ir.Value, node: Node, tiling: Tiling) -> bool:
     return tiling.positions >= FEWEST_TILES and columns_leave_cache(node, tiling)
 
 
-def _is_for_kernel(source: ir.Operation, kernel: ir.Value, packable: Set[ir.Operation]) -> bool:
+def _is_for_kernel(
+    source: ir.Operation, kernel: ir.Value, form: _Form, packable: Mapping[ir.Operation, _Form]
+) -> bool:
     """Whether a constant is read by convolutions that pack it alone, all in the same order."""
     pending = [source.results[0]]
     while pending:
@@ -191,7 +197,11 @@ def _is_for_kernel(source: ir.Operation, kernel: ir.Value, packable: Set[ir.Oper
         for use in value.uses:
             if use.owner.name in MOVES:
                 pending.append(use.owner.results[0])
-            elif value != kernel or use.operand_number != 1 or use.owner not in packable:
+            elif (
+                value != kernel
+                or use.operand_number != 1
+                or packable.get(use.owner.operation) != form
+            ):
                 return False
     return True
 

@@ -2,12 +2,11 @@
 // panels of the columns of register tiles.
 // RUN: hlo-opt --pack-kernels --elide-elements=16 %s | FileCheck %s
 
-// 56 rows of 4 tiles, 32 units at the least: 31 x 36,864 elements would be packed again. All 64
-// columns are those of one tile.
+// 54 rows of 4 tiles, 16 units for each 32 columns: 15 x 36,864 elements would be packed again.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[T:.*]] = hlo.transpose %arg1, dims = [2, 3, 1, 0]
-// CHECK: %[[R:.*]] = hlo.reshape %[[T]] : {{.*}} -> tensor<3x3x64x1x64xf32>
-// CHECK: %[[P:.*]] = hlo.transpose %[[R]], dims = [3, 0, 1, 2, 4] : {{.*}} -> tensor<1x3x3x64x64xf32>
+// CHECK: %[[R:.*]] = hlo.reshape %[[T]] : {{.*}} -> tensor<3x3x64x2x32xf32>
+// CHECK: %[[P:.*]] = hlo.transpose %[[R]], dims = [3, 0, 1, 2, 4] : {{.*}} -> tensor<2x3x3x64x32xf32>
 // CHECK: %[[B:.*]] = hlo.optimization_barrier %[[P]]
 // CHECK: %[[V:.*]] = hlo.transpose %[[B]], dims = [1, 2, 3, 0, 4] {hlo.panels}
 // CHECK: %[[K:.*]] = hlo.reshape %[[V]] {hlo.panels} : {{.*}} -> tensor<3x3x64x64xf32>
