@@ -123,3 +123,68 @@ time.sleep(0.2)
 print("end")
 """
     assert _run(script, tmp_path) == "end"
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        "hlo.compile(program(n))",
+        "hlo.jit(lambda v: hlo.numpy.sin(v) + n).lower(hlo.ShapeDtype((n,), 'float32')).as_text()",
+        "hlo.compile(text).explain()",
+        "load_program(text)",
+    ],
+    ids=["compile", "lower", "explain", "load"],
+)
+def test_the_process_ends_while_daemon_threads_are_busy(action: str, tmp_path: Path) -> None:
+    """One lets the next in when it is done, while the interpreter is torn down."""
+    script = f"""
+import hlo.numpy
+from hlo.importers import load_program
+works(3)
+text = program(40)
+begun = threading.Event()
+def forever():
+    n = 8
+    while True:
+        n += 1
+        begun.set()
+        {action}
+for _ in range(3):
+    threading.Thread(target=forever, daemon=True).start()
+begun.wait()
+time.sleep(0.2)
+print("end")
+"""
+    assert _run(script, tmp_path) == "end"
+
+
+def test_a_program_is_compiled_at_the_very_end(tmp_path: Path) -> None:
+    """By a function that is called behind the gate's own."""
+    script = """
+import atexit
+import hlo.exit_gate
+def last():
+    works(4)
+    print("late")
+atexit.unregister(hlo.exit_gate.GATE.close)
+atexit.register(last)
+atexit.register(hlo.exit_gate.GATE.close)
+"""
+    assert _run(script, tmp_path) == "late"
+
+
+def test_a_compilation_within_a_compilation_passes_the_gate(tmp_path: Path) -> None:
+    """On a thread with a small stack, whose compilations go to threads of their own."""
+    script = """
+works(3)
+from hlo.executable import runtime
+done = []
+def nested():
+    done.append(runtime.on_large_stack(lambda: hlo.compile(program(5))))
+threading.stack_size(1 << 20)
+thread = threading.Thread(target=nested)
+thread.start()
+thread.join()
+print(len(done))
+"""
+    assert _run(script, tmp_path) == "1"

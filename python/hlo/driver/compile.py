@@ -18,7 +18,6 @@ from hlo.driver.cache.stored_program import StoredProgram
 from hlo.driver.cached_compilation import Compilation
 from hlo.driver.codegen import ProgramCode
 from hlo.driver.compilation_report import report
-from hlo.driver.exit_gate import GATE
 from hlo.driver.host_summary import signature_of, statistics_of
 from hlo.driver.inspected_program import InspectedProgram
 from hlo.driver.made_program import MadeProgram, Options, Stopwatch, make_program
@@ -129,7 +128,7 @@ def compile(program: object, target: str = "cpu", **options: Any) -> Compiled | 
 
 
 def _compile_for(target: str, program: object, chosen: Options) -> Compiled | GpuCompiled:
-    with GATE.entered(), depth_as_error(), without_collection():
+    with depth_as_error(), without_collection():
         if is_gpu_target(target):
             from hlo.driver.gpu_compile import compile_for_gpu
 

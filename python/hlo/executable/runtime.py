@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hlo.diagnostics import ArgumentError, CompileError, ExecutionError
+from hlo.exit_gate import GATE
 from hlo_native import _runtime
 
 Executable = _runtime.Executable
@@ -100,10 +101,11 @@ Value = TypeVar("Value")
 
 def on_large_stack(function: Callable[[], Value]) -> Value:
     """The value of `function()`, called on another thread if this one's stack is too small for a
-    compiler, in the same context.
+    compiler, in the same context. The process does not end meanwhile.
     """
-    context = copy_context()
-    return _runtime.call_on_large_stack(lambda: context.run(function))
+    with GATE.entered():
+        context = copy_context()
+        return _runtime.call_on_large_stack(lambda: context.run(function))
 
 
 @dataclass(frozen=True)

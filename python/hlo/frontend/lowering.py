@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hlo import ir
+from hlo.exit_gate import GATE
 from hlo.frontend import attributes
 from hlo.frontend.dtypes import canonical_dtype, is_python_scalar
 from hlo.frontend.errors import DtypeError
@@ -68,6 +69,7 @@ def function_name(function: Callable[..., Any]) -> str:
     return "".join(c if c.isalnum() or c == "_" else "_" for c in name).strip("_") or "function"
 
 
+@GATE.entered()
 def lower_module(
     function: FlatFunction,
     in_avals: Sequence[ShapeDtype],

@@ -9,6 +9,7 @@ from typing import Any
 
 from hlo import ir
 from hlo.diagnostics import ParseError
+from hlo.exit_gate import GATE
 from hlo.importers import dialect_prefix, jaxlib_bridge
 from hlo.importers.bytecode_guard import check_readable
 from hlo.importers.stablehlo import import_stablehlo
@@ -21,6 +22,7 @@ _OWN_DIALECT = re.compile(rb"(?<![\w.])hlo\x00")
 _SUFFIXES = (".mlir", ".mlirbc", ".bc", ".stablehlo")
 
 
+@GATE.entered()
 def load_program(
     program: str | bytes | os.PathLike[str] | ir.Module | Any,
     *,
