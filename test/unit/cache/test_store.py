@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -169,6 +171,29 @@ def test_readers_see_whole_files_while_writers_replace_them(tmp_path: Path) -> N
     assert seen <= set(contents)
     assert bytes(reader.read("programs", "a") or b"") in contents
     assert not [p for p in (tmp_path / "programs").iterdir() if p.name.startswith(".")]
+
+
+_WRITER = """
+import os, subprocess, sys
+from pathlib import Path
+os.getpid = lambda: 1
+from hlo.driver.cache.store import Store
+replace = Path.replace
+def meanwhile(self, target):
+    if "first" in sys.argv:
+        subprocess.run([sys.executable, *sys.argv[:2]], check=True)
+    return replace(self, target)
+Path.replace = meanwhile
+assert Store(Path(sys.argv[1]), 1000).write("programs", "a", [b"contents"])
+"""
+
+
+def test_processes_of_one_number_write_files_of_their_own(tmp_path: Path) -> None:
+    """As in containers that share a folder: a write never meets another's half-written file."""
+    (tmp_path / "writer.py").write_text(_WRITER)
+    words = [sys.executable, tmp_path / "writer.py", tmp_path / "cache", "first"]
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_digest_is_of_the_parts_joined() -> None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
 import logging
 import os
+import secrets
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,6 @@ _HEADER_BYTES = len(_MAGIC) + _DIGEST_BYTES
 _KEPT = 0.8  # of the limit: so that not every write evicts
 _SECONDS_UNTIL_ABANDONED = 3600.0
 _WRITES_BETWEEN_EVICTIONS = 256
-_counter = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,8 @@ class Store:
         if size > self.limit_bytes:
             return False
         path = self._path(kind, name)
-        temporary = path.with_name(f".{name}.{os.getpid()}.{next(_counter)}")
+        # By chance: processes of two containers or machines may have one number.
+        temporary = path.with_name(f".{name}.{secrets.token_hex(8)}")
         try:
             self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             path.parent.mkdir(exist_ok=True, mode=0o700)
