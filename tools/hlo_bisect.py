@@ -12,7 +12,14 @@ import numpy as np
 from hlo import __version__
 from hlo.driver.arguments import entry_types
 from hlo.driver.bisect_passes import CODE_GENERATION, Culprit, bisect_passes
-from hlo.driver.command_line import UsageError, read_input, run_tool, write_output
+from hlo.driver.command_line import (
+    UsageError,
+    read_input,
+    run_tool,
+    tolerance,
+    whole_number,
+    write_output,
+)
 from hlo.driver.comparison import Tolerance, compare_all
 from hlo.driver.compile import compile as compile_program
 from hlo.driver.pass_pipeline import parse_pipeline
@@ -57,13 +64,13 @@ def _run(args: argparse.Namespace) -> int:
         if own
         else parse_pipeline(args.pass_pipeline)
     )
-    tolerance = Tolerance(args.rtol, args.atol)
-    culprit = bisect_passes(module, arguments, pipeline, tolerance)
+    allowed = Tolerance(args.rtol, args.atol)
+    culprit = bisect_passes(module, arguments, pipeline, allowed)
     if culprit is None and own:
         with np.errstate(all="ignore"):
             expected = [np.asarray(r) for r in evaluate(module, list(arguments))]
         found = compile_program(data, passes=added)(*arguments)
-        compared = tuple(compare_all(found, expected, tolerance))
+        compared = tuple(compare_all(found, expected, allowed))
         if not all(c.matches for c in compared):
             culprit = Culprit(CODE_GENERATION, len(pipeline), "", "", compared)
     if culprit is None:
@@ -102,11 +109,11 @@ def _parser() -> argparse.ArgumentParser:
     add("program", help="a program: .mlir text or bytecode; - for standard input")
     add("--args", type=Path, metavar="FILE", help="arguments, as for hlo-run")
     add("--arg", action="append", default=[], metavar="LITERAL", help="one argument, repeatable")
-    add("--seed", type=int, help="random arguments")
+    add("--seed", type=whole_number, help="random arguments")
     add("--pass-pipeline", metavar="TEXT", help="passes to look at instead of the compiler's own")
     add_pass_options(parser)
-    add("--rtol", type=float, help="relative tolerance, instead of the dtype's")
-    add("--atol", type=float, default=0.0, help="absolute error that is always accepted")
+    add("--rtol", type=tolerance, help="relative tolerance, instead of the dtype's")
+    add("--atol", type=tolerance, default=0.0, help="absolute error that is always accepted")
     add("--before", metavar="FILE", help="write the program before the pass")
     add("--after", metavar="FILE", help="write the program after the pass")
     return parser

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hlo import __version__, knobs
-from hlo.driver.command_line import UsageError, run_tool
+from hlo.driver.command_line import UsageError, run_tool, tolerance, whole_number
 from hlo.driver.comparison import Tolerance
 from hlo.driver.preconditions import EMULATORS
 from hlo.driver.run_program import RunOptions, run_command
@@ -98,7 +98,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="the program's NAME.json, which tells how to make them",
     )
-    source.add_argument("--seed", type=int, help="random arguments of the right shapes and dtypes")
+    source.add_argument(
+        "--seed", type=whole_number, help="random arguments of the right shapes and dtypes"
+    )
 
     check = parser.add_argument_group("checking and timing")
     check.add_argument(
@@ -116,11 +118,13 @@ def _parser() -> argparse.ArgumentParser:
         "far when its arguments change in the last bits",
     )
     check.add_argument(
-        "--rtol", type=float, help="relative tolerance for floating point, instead of the dtype's"
+        "--rtol",
+        type=tolerance,
+        help="relative tolerance for floating point, instead of the dtype's",
     )
     check.add_argument(
         "--atol",
-        type=float,
+        type=tolerance,
         default=0.0,
         help="absolute error that is always accepted (default: 0)",
     )

@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import re
+import sys
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,7 @@ _LITERAL = re.compile(
     r"(?P<dtype>\w+(?:<\w+>)?)(?:\[(?P<shape>[\d,\s]*)\])?\s*=\s*(?P<values>.*)", re.S
 )
 _TENSOR_TYPE = re.compile(r":\s*tensor<.*>\s*$", re.S)
+_MAGICS = (b"\x93NUMPY", b"PK\x03\x04", b"PK\x05\x06")
 _POSITION = re.compile(r"(?:arg_?)?(\d+)")
 _SPECIFICATION_SEED = 20261129
 
@@ -83,20 +87,41 @@ def load_arguments(path: Path) -> list[np.ndarray]:
     or in file order.
 
     Raises:
-        ArgumentError: the file cannot be read.
+        ArgumentError: the file cannot be read, or a name or position is missing.
     """
     try:
-        loaded: Any = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        with path.open("rb") as file:
+            if not file.read(6).startswith(_MAGICS):
+                raise ValueError("expected a .npy or .npz file, found neither")
+            file.seek(0)
+            loaded: Any = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return [loaded]
+            arrays = [(name, loaded[name]) for name in _in_order(list(loaded.files))]
+    except OSError as error:
+        reason = error.strerror or error
+        raise ArgumentError(f"cannot read arguments from {path}: {reason}") from error
+    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise ArgumentError(f"cannot read arguments from {path}: {error}") from error
-    if isinstance(loaded, np.ndarray):
-        return [loaded]
-    with loaded:
-        names: list[str] = list(loaded.files)
-        positions = [_POSITION.fullmatch(name) for name in names]
-        if all(positions):
-            names.sort(key=lambda name: int(_POSITION.fullmatch(name).group(1)))  # type: ignore[union-attr]
-        return [loaded[name] for name in names]
+    for name, array in arrays:
+        if not isinstance(array, np.ndarray):
+            raise ArgumentError(f"cannot read arguments from {path}: {name!r} is no array")
+    return [array for _, array in arrays]
+
+
+def _in_order(names: list[str]) -> list[str]:
+    """Names of arguments by the positions that they say, if they do; else as they are.
+
+    Raises:
+        ValueError: the positions are not 0, 1, ...
+    """
+    positions = [int(match[1]) for match in map(_POSITION.fullmatch, names) if match]
+    if len(positions) < len(names):
+        return names
+    if sorted(positions) != list(range(len(names))):
+        expected = ", ".join(f"arg{i}" for i in range(len(names)))
+        raise ValueError(f"expected the names {expected}, found {', '.join(names)}")
+    return [name for _, name in sorted(zip(positions, names, strict=True))]
 
 
 def parse_literal(text: str, context: ir.Context) -> np.ndarray:
@@ -142,7 +167,9 @@ def from_specification(path: Path) -> list[np.ndarray]:
         ]
     except OSError as error:
         raise ArgumentError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except RecursionError as error:
+        raise ArgumentError(f"{path} is not a specification of arguments: too deep") from error
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
         raise ArgumentError(f"{path} is not a specification of arguments: {error!r}") from error
 
 
@@ -157,8 +184,9 @@ def check_arguments(
     arguments: Sequence[np.ndarray], types: Sequence[ArgumentType]
 ) -> list[np.ndarray]:
     """The arguments, if number, shapes and dtypes are those of the program. Files hold ml_dtypes
-    arrays as raw bytes (`|V2`): those get the dtype expected. Each has memory of its own, which a
-    result may take over where the argument is donated; what has not is copied.
+    arrays as raw bytes (`|V2`): those get the dtype expected. Big-endian numbers are turned around.
+    Each has memory of its own, which a result may take over where the argument is donated; what has
+    not is copied.
 
     Raises:
         ArgumentError: they are not.
@@ -167,8 +195,10 @@ def check_arguments(
         raise ArgumentError(f"the program takes {len(types)} arguments, found {len(arguments)}")
     fitting: list[np.ndarray] = []
     for index, (argument, kind) in enumerate(zip(arguments, types, strict=True)):
-        if argument.dtype.kind == "V" and argument.dtype.itemsize == kind.dtype.itemsize:
+        if argument.dtype.str == f"|V{kind.dtype.itemsize}":
             argument = argument.view(kind.dtype)  # noqa: PLW2901
+        if not argument.dtype.isnative:
+            argument = argument.astype(argument.dtype.newbyteorder("="))  # noqa: PLW2901
         if argument.shape != kind.shape or argument.dtype != kind.dtype:
             found = ArgumentType(argument.shape, argument.dtype)
             raise ArgumentError(f"argument {index}: expected {kind}, found {found}")
@@ -202,7 +232,9 @@ def _named_dtype(name: str, context: ir.Context) -> np.dtype:
 
 
 def _filled(text: str, dtype: np.dtype, shape: tuple[int, ...], words: list[str]) -> np.ndarray:
-    size = int(np.prod(shape, dtype=np.int64))
+    size = math.prod(shape)
+    if size * dtype.itemsize > sys.maxsize:
+        raise ArgumentError(f"{size} elements are more than memory can hold, in {text!r}")
     if len(words) not in {1, size}:
         raise ArgumentError(f"expected {size} values or one, found {len(words)} in {text!r}")
     try:
@@ -234,6 +266,8 @@ def _specified(argument: dict[str, Any], rng: np.random.Generator) -> np.ndarray
     if "values" in argument:
         return np.asarray(argument["values"], dtype).reshape(shape)
     fill = argument["fill"]
+    if not isinstance(fill, dict) or not fill:
+        raise ValueError(f"expected a fill such as {{'constant': 0}}, found {fill!r}")
     kind, value = next(iter(fill.items()))
     if kind == "constant":
         return np.full(shape, value, dtype)

@@ -1,11 +1,12 @@
 """What the command-line tools share: reading, writing, and how errors end a run.
 
 Exit status: 0 for success, 1 when a program is at fault or results differ, 2 for a mistake on the
-command line, 3 for an error of the compiler's own.
+command line, 3 for an error of the compiler's own, 130 for an interrupt.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import errno
 import os
@@ -16,13 +17,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hlo import ir, knobs
-from hlo.diagnostics import CompileError
+from hlo.diagnostics import CompileError, ExecutionError
 from hlo.driver.internal_error import op_of, summary_of
 
 EXIT_FAILURE = 1
 EXIT_USAGE = 2
 EXIT_INTERNAL = 3
-_EXIT_INTERRUPTED = 130
+EXIT_INTERRUPTED = 130
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -63,6 +64,21 @@ def write_output(name: str, contents: str | bytes) -> None:
         raise UsageError(f"cannot write {name}: {error.strerror}") from error
 
 
+def whole_number(text: str) -> int:
+    """A number from 0 of the command line, for `argparse`."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number from 0, found {text!r}")
+    return int(text)
+
+
+def tolerance(text: str) -> float:
+    """A number from 0, with a fraction or not, of the command line, for `argparse`."""
+    with contextlib.suppress(ValueError):
+        if float(text) >= 0:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"expected a number from 0, found {text!r}")
+
+
 def run_tool(tool: str, body: Callable[[], int]) -> int:
     """Runs a tool's body and turns the errors a user can cause into one message and an exit
     status.
@@ -76,7 +92,7 @@ def run_tool(tool: str, body: Callable[[], int]) -> int:
     except UsageError as error:
         sys.stderr.write(f"{tool}: {error}\n")
         return EXIT_USAGE
-    except CompileError as error:
+    except (CompileError, ExecutionError) as error:
         sys.stderr.write(f"{tool}: error: {error}\n")
         return EXIT_FAILURE
     except ir.MLIRError as error:
@@ -87,7 +103,7 @@ def run_tool(tool: str, body: Callable[[], int]) -> int:
         _discard_output()
         return EXIT_FAILURE
     except KeyboardInterrupt:
-        return _EXIT_INTERRUPTED
+        return EXIT_INTERRUPTED
     except MemoryError as error:
         sys.stderr.write(f"{tool}: error: out of memory: {error or 'the program is too large'}\n")
         return EXIT_FAILURE

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from hlo.diagnostics import CompileError
+from hlo.driver.command_line import UsageError
 from hlo.driver.reduce_program import Candidate
 
 PROGRAM, ARGUMENTS = "{program}", "{args}"
@@ -89,8 +90,17 @@ def default_command(check: str, options: Sequence[str]) -> tuple[str, ...]:
 
 
 def parsed_command(text: str) -> tuple[str, ...]:
-    """The words of a command as a shell reads them; files are added if it names none."""
-    words = tuple(shlex.split(text))
+    """The words of a command as a shell reads them; files are added if it names none.
+
+    Raises:
+        UsageError: there are no words, or a quotation has no end.
+    """
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"--command: cannot read {text!r}: {error}") from error
+    if not words:
+        raise UsageError(f"--command: expected a command, found {text!r}")
     return words if any(PROGRAM in word for word in words) else (*words, PROGRAM)
 
 

@@ -126,4 +126,4 @@ def _index(value: object) -> int | None:
         index = operator.index(value)  # pyright: ignore[reportArgumentType]
     except TypeError:
         return None
-    return index if index >= 0 else None
+    return index if 0 <= index <= _MOST_BYTES else None

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hlo import ir
+from hlo.diagnostics import CompileError
 from hlo.driver.module_copy import copy_of
 from hlo.importers.program import load_program
 from hlo.passes.hlo_to_host.program import entry_of
@@ -108,7 +109,11 @@ class _Search:
 
     def fails(self, returned: set[int] | int, cut: set[int]) -> bool:
         self.tries -= 1
-        return self.still_fails(self.candidate(returned, cut))
+        try:
+            candidate = self.candidate(returned, cut)
+        except CompileError:  # the reference evaluator does not know an op that is to go
+            return False
+        return self.still_fails(candidate)
 
     def candidate(self, returned: set[int] | int, cut: set[int]) -> Candidate:
         """The program with some results, or one operation's, and with operations as arguments."""
@@ -154,6 +159,7 @@ class _Search:
         ops = list(block.operations)
         wanted = [(i, n) for i in missing for n in range(len(ops[i].operation.results))]
         set_terminator_operands(block, [ops[i].operation.results[n] for i, n in wanted])
+        erase_dead_ops(module)
         function = entry_of(module)
         if "res_attrs" in function.attributes:
             del function.attributes["res_attrs"]

@@ -342,6 +342,7 @@ def _finite_maximum(values: Sequence[float]) -> float | None:
 def _save(path: Path, results: Sequence[np.ndarray]) -> None:
     try:
         arrays: dict[str, Any] = {f"result{index}": result for index, result in enumerate(results)}
-        np.savez(path, **arrays)
+        with path.open("wb") as file:  # by its name, np.savez would add to the name
+            np.savez(file, **arrays)
     except OSError as error:
         raise CompileError(f"cannot write {path}: {error.strerror}") from error

@@ -17,6 +17,17 @@
 
 // RUN: %not hlo-reduce %s --seed=0 -o %t.mlir 2>&1 | FileCheck %s --check-prefix=RIGHT
 // RIGHT: hlo-reduce: error: nothing to reduce: {{.*}} ended with status 0
+// Mistakes are said before any work is done.
+// RUN: %not hlo-reduce %s --seed=0 -o %S 2>&1 | FileCheck %s --check-prefix=FOLDER
+// RUN: %not hlo-reduce %s --seed=0 -o %t.npz 2>&1 | FileCheck %s --check-prefix=BESIDE
+// RUN: %not hlo-reduce %s --seed=0 -o %t/missing/small.mlir 2>&1 | FileCheck %s --check-prefix=MISSING
+// RUN: %not hlo-reduce %s --seed=0 -o %t.mlir --match='(' 2>&1 | FileCheck %s --check-prefix=PATTERN
+// RUN: %not hlo-reduce %s --seed=0 -o %t.mlir --command='"a' 2>&1 | FileCheck %s --check-prefix=WORDS
+// FOLDER: hlo-reduce: cannot write {{.*}}: it is a folder
+// BESIDE: hlo-reduce: -o: expected a file such as small.mlir
+// MISSING: hlo-reduce: cannot write {{.*}}missing cannot be written to
+// PATTERN: hlo-reduce: --match: expected a regular expression, found '('
+// WORDS: hlo-reduce: --command: cannot read '"a': No closing quotation
 func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %zero = hlo.constant dense<0.0> : tensor<4xf32>
   %a = hlo.add %x, %y : tensor<4xf32>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import ml_dtypes
@@ -63,6 +64,8 @@ def test_literals(text: str, expected: np.ndarray, context: ir.Context) -> None:
         ("pred=2", "expected true or false"),
         ("1,2,3", "expected an argument such as"),
         ("dense<[1.0]> : tensor<2xf32>", "cannot read the tensor literal"),
+        ("f32[9999999999,9999999999]=1", "99999999980000000001 elements are more than memory"),
+        ("i8[99999999999999999999]=1", "more than memory can hold"),
     ],
 )
 def test_bad_literals(text: str, reason: str, context: ir.Context) -> None:
@@ -90,6 +93,48 @@ def test_unreadable_files_are_argument_errors(tmp_path: Path) -> None:
     (tmp_path / "bad.npz").write_bytes(b"not an archive")
     with pytest.raises(ArgumentError, match="cannot read arguments"):
         load_arguments(tmp_path / "bad.npz")
+
+
+def _archive(path: Path, members: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+def test_files_that_are_damaged_or_of_another_kind_say_what_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+
+    def complaint() -> str:
+        with pytest.raises(ArgumentError, match=f"cannot read arguments from {path}: ") as caught:
+            load_arguments(path)
+        return str(caught.value)
+
+    np.savez(path, arg0=np.zeros(100))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:200] + b"\xff" + whole[201:])
+    assert "Bad CRC-32" in complaint()
+    path.write_bytes(whole[:300])
+    assert "not a zip file" in complaint()
+    path.write_bytes(b"")
+    assert "expected a .npy or .npz file, found neither" in complaint()
+    _archive(path, {"arg0": b"text"})
+    assert "'arg0' is no array" in complaint()
+    _archive(path, {"arg0.npy": b"\x93NUMPY"})
+    complaint()
+    np.savez(path, arg0=np.array([None]))
+    assert "Object arrays" in complaint()
+
+
+@pytest.mark.parametrize("names", [("arg0", "arg2"), ("arg1", "arg2"), ("arg0", "0")])
+def test_positions_in_a_file_have_no_gaps(names: tuple[str, str], tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", **dict.fromkeys(names, np.zeros(1)))  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ArgumentError, match="expected the names arg0, arg1, found"):
+        load_arguments(tmp_path / "a.npz")
+
+
+def test_big_endian_numbers_are_turned_around() -> None:
+    (found,) = check_arguments([np.array([1, -2], ">i4")], [ArgumentType((2,), np.dtype(np.int32))])
+    assert found.dtype.isnative and found.tolist() == [1, -2]
 
 
 def test_raw_bytes_of_ml_dtypes_are_viewed_as_the_dtype_expected(tmp_path: Path) -> None:
@@ -147,7 +192,11 @@ def test_checked_arguments_can_be_donated() -> None:
 
 def test_bad_specifications(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
-    path.write_text('{"args": [{"shape": [1], "dtype": "float32", "fill": {"cauchy": 1}}]}')
+    for fill in ('{"cauchy": 1}', "[]", "{}", '{"normal": [1]}', '{"constant": 1000}', "1", "null"):
+        path.write_text(f'{{"args": [{{"shape": [1], "dtype": "int8", "fill": {fill}}}]}}')
+        with pytest.raises(ArgumentError, match="not a specification"):
+            from_specification(path)
+    path.write_text("[" * 100_000)
     with pytest.raises(ArgumentError, match="not a specification"):
         from_specification(path)
     with pytest.raises(ArgumentError, match="cannot read"):
