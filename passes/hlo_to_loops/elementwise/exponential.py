@@ -11,8 +11,10 @@ from hlo.passes.hlo_to_loops.elementwise.numeric import Real, polynomial
 from hlo.passes.hlo_to_loops.elementwise.pieces import piecewise
 from hlo.passes.hlo_to_loops.elementwise.whole_numbers import (
     Whole,
+    can_leave_out,
     nearest_integer,
     scale,
+    scale_where,
     two_to,
 )
 
@@ -24,6 +26,8 @@ _LOG_2 = {
 }
 # Beyond these, exp overflows or rounds to zero; the exponent of the result still fits two factors.
 _EXP_RANGE = {"f32": (-105.0, 89.5), "f64": (-750.0, 710.5)}
+# Below it, exp rounds to zero: the logarithm of half the least number is -103.97, -745.13.
+_EXP_ZERO = {"f32": -103.98, "f64": -745.14}
 # Below the first, expm1 rounds to -1; above the second, it overflows, and half the scale does not.
 _EXPM1_RANGE = {"f32": (-18.0, 88.75), "f64": (-39.0, 709.8)}
 # Above it, the logistic function is 1 and a reciprocal power of two still is a normal number.
@@ -51,27 +55,27 @@ def _grown(rest: Real) -> Real:
     return polynomial(rest, coefficients.EXP[rest.scalar]).fma(rest * rest, rest)
 
 
-def _exp_parts(x: Real, low: Real | None, excess: float = 0.0) -> tuple[Real, Whole]:
-    """(m, n) with e**(x + low) = m * 2**n, m near 1; n stops beyond the range of the format.
-
-    Args:
-        excess: how far above the range of e**x the results are wanted.
-    """
-    least, most = _EXP_RANGE[x.scalar]
-    rest, count = _reduced(x.at_most(most + excess).at_least(least))
+def _exp_parts(bounded: Real, low: Real | None = None) -> tuple[Real, Whole]:
+    """(m, n) with e**(x + low) = m * 2**n, m near 1."""
+    rest, count = _reduced(bounded)
     if low is not None:
         rest = rest + low
-    return polynomial(rest, _exp_series(x)), count
+    return polynomial(rest, _exp_series(bounded)), count
 
 
 def exp(x: Real, low: Real | None = None) -> Real:
     """e**(x + low), within 1 ULP; `low` is a correction below the unit of x."""
-    return scale(*_exp_parts(x, low))
+    least, most = _EXP_RANGE[x.scalar]
+    bounded = x.at_most(most)
+    if can_leave_out(x):
+        return scale_where(*_exp_parts(bounded, low), x.compare("uge", _EXP_ZERO[x.scalar]))
+    return scale(*_exp_parts(bounded.at_least(least), low))
 
 
 def half_exp(x: Real) -> Real:
     """e**x / 2, which overflows later than e**x."""
-    grown, count = _exp_parts(x, None, excess=1.0)
+    least, most = _EXP_RANGE[x.scalar]
+    grown, count = _exp_parts(x.at_most(most + 1.0).at_least(least))
     return scale(grown, count.minus_one())
 
 

@@ -12,7 +12,7 @@ from functools import cache
 
 from hlo.executable import runtime
 from hlo.passes.hlo_to_loops.builder import Builder
-from hlo.passes.hlo_to_loops.elementwise.numeric import Bits, Real
+from hlo.passes.hlo_to_loops.elementwise.numeric import Bits, Mask, Real
 
 _REGISTER_BITS = (128, 256, 512)
 _WIDEST = _REGISTER_BITS[-1]
@@ -37,6 +37,21 @@ def scale_by(x: Real, exponent: Real) -> Real | None:
     if not _has_avx512(x):
         return None
     return _masked("scalef", x, [(x.name, None), (exponent.name, None), (x.name, None)])
+
+
+def can_scale_some(x: Real) -> bool:
+    """Whether `scale_some` works at the width of `x`."""
+    return _has_avx512(x) and min(x.b.lanes, _WIDEST // x.width) >= _FEWEST_BITS
+
+
+def scale_some(x: Real, exponent: Real, mask: Mask) -> Real:
+    """As scale_by where `mask` holds, 0 elsewhere.
+
+    What elsewhere would be subnormal or round to 0 costs nothing: some processors take 200 cycles
+    for such a result, whatever is done with it.
+    """
+    operands: list[Operand] = [(x.name, None), (exponent.name, None), (x.lift(0.0).name, None)]
+    return _masked("scalef", x, operands, mask)
 
 
 def split_exponent(x: Real) -> tuple[Real, Real] | None:
@@ -111,6 +126,7 @@ def look_up(places: Bits, table: Sequence[float]) -> Real:
     return Real(b, found, "f32")
 
 
+_FEWEST_BITS = 8  # of a mask
 _ENTRIES = 16  # of a look-up: the lanes of a register
 _CLASSES = {
     "quiet nan": 0,
@@ -128,10 +144,18 @@ _ANSWERS = {"result": 0, "operand": 1, "quieted operand": 2, "nan": 3, "-inf": 4
 Operand = tuple[str | int, str | None]
 
 
-def _masked(name: str, x: Real, operands: Sequence[Operand]) -> Real:
-    """An instruction of AVX-512 on all lanes; `x` is a value of the result's type."""
+def _masked(
+    name: str, x: Real, operands: Sequence[Operand], mask: Mask | None = None
+) -> Real:  # fmt: skip
+    """An instruction of AVX-512; `x` is a value of the result's type.
+
+    Args:
+        mask: the lanes that it computes, of others it gives the last operand's; all if None.
+    """
     b, scalar = x.b, x.scalar
     vectors = [(value, kind or scalar) for value, kind in operands if isinstance(value, str)]
+    if mask is not None:
+        vectors.append((mask.name, "i1"))
 
     def emit(names: Sequence[str]) -> str:
         bits, vector = b.lanes * x.width, b.type_of(scalar)
@@ -140,7 +164,11 @@ def _masked(name: str, x: Real, operands: Sequence[Operand]) -> Real:
             (next(given), b.type_of(kind or scalar)) if isinstance(value, str) else (value, kind)
             for value, kind in operands
         ]
-        typed.append((-1, f"i{max(b.lanes, 8)}"))
+        typed.append((-1, f"i{max(b.lanes, _FEWEST_BITS)}"))
+        if mask is not None:
+            kind = f"i{b.lanes}"
+            chosen = b.op(f"llvm.bitcast {next(given)} : {b.type_of('i1')} to {kind}")
+            typed[-1] = (chosen, kind)
         if bits == _WIDEST:
             typed.append((4, "i32"))  # rounds as the environment says
         with b.width(0):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hlo.passes.hlo_to_loops.elementwise import host_instructions
 from hlo.passes.hlo_to_loops.elementwise.numeric import (
     Bits,
+    Mask,
     Real,
     power_of_two,
     scale_in_two_steps,
@@ -62,6 +63,16 @@ def scale(x: Real, exponent: Whole) -> Real:
     """
     scaled = host_instructions.scale_by(x, exponent.real)
     return scale_in_two_steps(x, exponent.bits) if scaled is None else scaled
+
+
+def can_leave_out(x: Real) -> bool:
+    """Whether the host has an instruction for scale_where."""
+    return host_instructions.can_scale_some(x)
+
+
+def scale_where(x: Real, exponent: Whole, mask: Mask) -> Real:
+    """As `scale` where `mask` holds, for any exponent; 0 elsewhere, whatever x is there."""
+    return host_instructions.scale_some(x, exponent.real, mask)
 
 
 def two_to(exponent: Whole, like: Real, offset: int = 0) -> Real:

@@ -1,0 +1,49 @@
+"""Exponentials that round to zero are left out of the work, and those that just do not are not."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hlo
+import hlo.numpy as hnp
+
+# The least argument whose exponential is not zero, about.
+LEAST = {np.float32: -103.972, np.float64: -745.133}
+
+
+def arguments(dtype: type[np.floating[Any]], size: int) -> np.ndarray[Any, Any]:
+    """In the same vectors: far below the least, around it, infinite, no number, and common ones."""
+    least = LEAST[dtype]
+    special = [-np.inf, np.nan, np.inf, -1e30, 0.0, least - 0.02, least + 0.02, 1.0]
+    around = np.linspace(least - 0.1, least + 20, size)
+    mixed = np.where(np.arange(size) % 3 == 0, around, np.resize(special, size))
+    return mixed.astype(dtype)
+
+
+@pytest.mark.parametrize("size", [1, 4, 8, 13, 16, 37, 4099])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exponentials_around_the_least(dtype: type[np.floating[Any]], size: int) -> None:
+    x = arguments(dtype, size)
+    found = np.asarray(hlo.jit(hnp.exp)(x))
+    with np.errstate(over="ignore", under="ignore"):
+        expected = np.exp(x.astype(np.longdouble)).astype(dtype)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(x))
+    number = np.isfinite(expected)
+    np.testing.assert_array_equal(found[~number], expected[~number])
+    gap = np.abs(found[number] - expected[number])
+    assert (gap <= np.spacing(expected[number])).all()
+    assert not np.signbit(found[~np.isnan(x)]).any()
+
+
+def test_a_scaling_that_may_vanish_has_a_mask() -> None:
+    """Where the processor has one: its result is 0 there, which is not computed."""
+    x = np.zeros(4096, np.float32)
+    text = hlo.jit(hnp.exp).lower(x).compile().as_text("llvm")
+    calls = re.findall(r"mask\.scalef\.ps\.\d+\"\(([^)]*)\)", text)
+    constants = dict(re.findall(r"(%\w+) = llvm\.mlir\.constant\((-?\d+) : i\d+\)", text))
+    assert all(constants.get(call.split(", ")[3]) != "-1" for call in calls)
+    assert calls or "scalef" not in text
