@@ -34,12 +34,25 @@ class Strips:
     count: int
 
     @staticmethod
-    def of(blocks: int, scratch: int, scores: int) -> Strips:
-        """Enough units for all threads, but scratch well below the scores if that can be."""
-        count = min(blocks, MOST_STRIPS)
+    def of(blocks: int, scratch: int, scores: int, heads: int = 1) -> Strips:
+        """Enough units for all threads, but scratch well below the scores if that can be.
+
+        Args:
+            heads: what divides the blocks: units have whole ones, or a head whole units, if there
+                are enough units with that.
+        """
+        count = _near(min(blocks, MOST_STRIPS), heads)
         while count > FEWEST_STRIPS and count * scratch * 4 > scores:
             count //= 2
         return Strips(blocks, count)
+
+
+def _near(most: int, heads: int) -> int:
+    """The largest multiple or divisor of `heads` up to `most`, unless it is below half of that."""
+    found = most // heads * heads if heads <= most else next(
+        n for n in range(most, 0, -1) if heads % n == 0
+    )  # fmt: skip
+    return found if 2 * found >= most else most
 
 
 class AttentionEmission:
@@ -57,20 +70,62 @@ class AttentionEmission:
         # Indices of the rows in hand; that of the dimension of the block changes within it.
         self.where: dict[str, Affine] = {}
 
-    def kernel(self, blocks: int, scratch: int, emit: Callable[[Affine], None]) -> Kernel:
-        """The kernel of `blocks` blocks, each of which works in `scratch` elements from `base`."""
+    def kernel(
+        self, heads: int, length: int, scratch: int, emit: Callable[[Affine, Affine], None],
+        start: Callable[[Affine], None] | None = None,
+    ) -> Kernel:  # fmt: skip
+        """The kernel of some heads' blocks, each of which works in `scratch` elements from `base`.
+
+        Args:
+            length: the blocks of a head.
+            emit: emits a block, given its head and its number there.
+            start: emits what a work unit does ahead of its first block of a head.
+        """
         em, b = self.em, self.b
-        strips = Strips.of(blocks, scratch, self.parts.logits.size)
-        self.scratch = Buffer("%scratch0", strips.count * scratch, self.kind)
+        blocks = heads * length
+        strips = self.strips(heads, length, scratch, whole=start is not None)
+        shared = self._place_scratch(strips.count, scratch)
         with b.loop("%begin", "%end", b.index(1)) as loop:
             strip = em.variable(loop.iv, strips.count)
-            self.base = strip * scratch
+            self.base = strip * scratch if shared else ZERO
             first, last = (self._block_of(s, strips) for s in (strip, strip + 1))
-            with b.loop(first, last, b.index(1)) as inner:
-                emit(em.variable(inner.iv, blocks) if blocks > 1 else ZERO)
-        return kernel_of(
-            b, self.inputs.values(), self.outputs, strips.count, scratch=[self.scratch]
-        )
+            if start is None:
+                with b.loop(first, last, b.index(1)) as inner:
+                    emit(*em.divmod(em.name_index(inner.iv, blocks), length))
+            else:
+                self._by_heads(first, last, heads, length, emit, start)
+        return kernel_of(b, self.inputs.values(), self.outputs, strips.count, scratch=shared)
+
+    def strips(self, heads: int, length: int, scratch: int, *, whole: bool) -> Strips:
+        """The work units of some heads of `length` blocks, with whole heads if that can be."""
+        return Strips.of(heads * length, scratch, self.parts.logits.size, heads if whole else 1)
+
+    def _place_scratch(self, strips: int, elements: int) -> list[Buffer]:
+        """Scratch of a thread's own where its stack has room; else that of all strips, shared."""
+        b, memory = self.b, self.kind.memory
+        if b.has_stack(elements, memory):
+            self.scratch = Buffer(b.stack_buffer(elements, memory), elements, self.kind)
+            return []
+        self.scratch = Buffer("%scratch0", strips * elements, self.kind)
+        return [self.scratch]
+
+    def _by_heads(
+        self, first: str, last: str, heads: int, length: int,
+        emit: Callable[[Affine, Affine], None], start: Callable[[Affine], None],
+    ) -> None:  # fmt: skip
+        em, b = self.em, self.b
+        low = b.op(f"arith.divui {first}, {b.index(length)} : index")
+        high = b.op(f"arith.ceildivui {last}, {b.index(length)} : index")
+        with b.loop(low, high, b.index(1)) as loop:
+            head = em.name_index(loop.iv, heads)
+            start(head)
+            ahead = em.index(head * length)
+            begin = b.op(f"arith.subi {first}, {ahead} : index")
+            begin = b.op(f"arith.maxsi {begin}, {b.index(0)} : index")
+            end = b.op(f"arith.subi {last}, {ahead} : index")
+            end = b.op(f"arith.minsi {end}, {b.index(length)} : index")
+            with b.loop(begin, end, b.index(1)) as inner:
+                emit(head, em.name_index(inner.iv, length))
 
     def _block_of(self, strip: Affine, strips: Strips) -> str:
         """The first block of a strip."""

@@ -18,6 +18,7 @@ from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.attention_emission import at, lanes_of
 from hlo.passes.hlo_to_loops.attention_gradient_parts import GradientParts
 from hlo.passes.hlo_to_loops.attention_kernel import TILE, Columns, even
+from hlo.passes.hlo_to_loops.attention_panels import FEWEST_BLOCKS, Panel
 from hlo.passes.hlo_to_loops.attention_parts import (
     DEPTH,
     KEY,
@@ -80,6 +81,8 @@ class _Gradient(Columns):
         self.keys_at = self.slope_at + softmax.keys * self.span
         self.values_at = self.keys_at + softmax.keys * softmax.depth
         self.scratch_elements = self.values_at + softmax.keys * softmax.width
+        self.slope_panel: Panel | None = None  # of values, and one of keys for the query's gradient
+        self.query_panel: Panel | None = None
         if parts.reads_scores:
             self.scores_at = self.scratch_elements
             self.scratch_elements += softmax.keys * self.span
@@ -98,9 +101,13 @@ class _Gradient(Columns):
         group = [d for d in others if row_name(d) in summed]
         sizes = [parts.rows[d] for d in outer]
 
-        def head(index: Affine) -> None:
+        if self.blocks * math.prod(parts.rows[d] for d in group) >= FEWEST_BLOCKS:
+            self._make_panels()
+
+        def head(index: Affine, _: Affine) -> None:
             places = em.dims(Position.of_offset(index), sizes)
             self.where = {row_name(d): p for d, p in zip(outer, places, strict=True)}
+            self.panels.pack({**self.where, **{row_name(d): ZERO for d in (*group, self.block)}})
             self._clear()
             self._heads_of_group(group)
             self.where.update({row_name(d): ZERO for d in group})
@@ -108,7 +115,16 @@ class _Gradient(Columns):
             self._deliver(gradients.key, DEPTH, self.keys_at, gradients.results[1])
             self._deliver(gradients.value, WIDTH, self.values_at, gradients.results[2])
 
-        return self.kernel(math.prod(sizes), self.scratch_elements, head)
+        return self.kernel(math.prod(sizes), 1, self.scratch_elements, head)
+
+    def _make_panels(self) -> None:
+        parts = self.parts
+        width, depth, keys = (WIDTH, parts.width), (DEPTH, parts.depth), (KEY, parts.keys)
+        count = even(parts.keys, TILE)
+        self.key_panel = self.panels.of(parts.key, keys, depth, count)
+        self.slope_panel = self.panels.of(parts.value, keys, width, count)
+        other = self.gradients.query.other
+        self.query_panel = self.panels.of(other, depth, keys, even(parts.depth, TILE))
 
     def _heads_of_group(self, group: Sequence[int]) -> None:
         """All rows, of each head of a group in turn."""
@@ -153,9 +169,8 @@ class _Gradient(Columns):
             key = self._at_most(loop.iv, parts.keys - count)
             sums = self._tile(
                 b.index(parts.width), parts.width, count, [self.zero()] * count,
-                lambda r, column: self.splatted(
-                    parts.value, {**self.where, row_name(self.block): ZERO, KEY: key + r,
-                                  WIDTH: column}),
+                lambda r, column: self._factor(
+                    self.slope_panel, parts.value, loop.iv, key, r, column, (KEY, WIDTH)),
                 self.gradient_at,
             )  # fmt: skip
             for r in range(count):
@@ -239,6 +254,7 @@ class _Gradient(Columns):
             width=saved.depth,
             result_at=at(dot.result_at, place),
         )
+        self.value_panel = self.query_panel
         self._products(end, False, self.slope_at)
         self.parts = saved
 

@@ -6,8 +6,9 @@ the softmax is the plain one, with no rescaling on the way (the online softmax o
 "FlashAttention", 2022, is for memories smaller than a CPU's cache).
 
 With as many rows as a vector has lanes, lanes are rows: scratch holds a line of rows for each key,
-both dots are register tiles whose one operand is splatted straight from keys and values as they are
-in memory, and maxima and sums go up and down the lines. `attention_rows` has the kernel for fewer.
+both dots are register tiles whose one operand is splatted straight from keys and values, as they
+are in memory or packed once for the blocks of a head (`attention_panels`), and maxima and sums go
+up and down the lines. `attention_rows` has the kernel for fewer.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from collections.abc import Callable, Sequence
 
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
-from hlo.passes.hlo_to_loops.attention_emission import AttentionEmission, at, lanes_of
+from hlo.passes.hlo_to_loops.attention_ahead import Rows, fetch_rows, is_fetched
+from hlo.passes.hlo_to_loops.attention_blocks import RowBlocks
+from hlo.passes.hlo_to_loops.attention_emission import at, lanes_of
+from hlo.passes.hlo_to_loops.attention_panels import FEWEST_BLOCKS, Panel, Panels
 from hlo.passes.hlo_to_loops.attention_parts import (
     DEPTH,
     KEY,
@@ -28,15 +32,12 @@ from hlo.passes.hlo_to_loops.attention_parts import (
 )
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.element_types import element_type
-from hlo.passes.hlo_to_loops.elemental.reductions import reducer
-from hlo.passes.hlo_to_loops.folds import accumulator_type, identity_of, monoid_of
-from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.index_values import index_value
 from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.hlo_to_loops.register_transpose import transpose_square
 
-VECTORS = 2  # of rows in a block
-TILE = 14  # keys, or columns of the values, in a register tile: with VECTORS, 28 accumulators
+TILE = 14  # keys, or columns of the values, in a register tile: with two vectors, 28 accumulators
 # exp(x) is 0 below, with a margin: the smallest subnormal is exp(-103.3), exp(-744.4).
 EXP_IS_ZERO = {"f32": -110.0, "f64": -760.0}
 
@@ -55,19 +56,12 @@ def emit_attention_columns(region: Region, parts: AttentionParts) -> Kernel:
     return Columns(region, parts).emit()
 
 
-class Columns(AttentionEmission):
+class Columns(RowBlocks):
     """Emission by blocks of rows, `vectors` of them; each step of a block is a method."""
 
     def __init__(self, region: Region, parts: AttentionParts) -> None:
         super().__init__(region, parts)
-        self.em.gathers = True
         self.target = self.outputs[0]
-        self.block = parts.block
-        self.extent = parts.rows[self.block]
-        self.vectors = min(VECTORS, self.extent // self.lanes)
-        self.span = self.vectors * self.lanes
-        self.blocks = -(-self.extent // self.span)
-        self.unroll = next(u for u in (4, 2, 1) if parts.keys % u == 0)
         lanes = self.lanes
         depth, width = (-(-n // lanes) * lanes for n in (parts.depth, parts.width))
         # A line of rows for each key, each step of the depth, and each column of the values.
@@ -75,21 +69,40 @@ class Columns(AttentionEmission):
         self.product_at = self.query_at + depth * self.span
         self.poison_at = self.product_at + width * self.span
         self.total_at = self.poison_at + width
-        self.scores_at: int | None = None  # where the scores are kept, if they are
         self.scratch_elements = self.total_at + self.span
+        self.scores_at: int | None = None  # where the scores are kept, if they are
+        self.panels = Panels(self)
+        self.key_panel: Panel | None = None
+        self.value_panel: Panel | None = None
+        self.ahead: list[Rows] = []  # that are asked for meanwhile
+        self.odd = ""  # whether a packed value may be no number, where keys are skipped
 
     def emit(self) -> Kernel:
         parts, em = self.parts, self.em
         outer = [d for d in range(len(parts.rows)) if d != self.block]
         sizes = [parts.rows[d] for d in outer]
+        heads = math.prod(sizes)
+        strips = self.strips(heads, self.blocks, self.scratch_elements, whole=True)
+        if min(strips.blocks // strips.count, self.blocks) >= FEWEST_BLOCKS:
+            self._make_panels()
 
-        def block(index: Affine) -> None:
-            rest, row_block = em.divmod(index, self.blocks)
-            places = em.dims(Position.of_offset(rest), sizes)
+        def locate(head: Affine) -> None:
+            places = em.dims(Position.of_offset(head), sizes)
             self.where = {row_name(d): p for d, p in zip(outer, places, strict=True)}
+
+        def start(head: Affine) -> None:
+            locate(head)
+            self._pack_panels()
+
+        def block(head: Affine, row_block: Affine) -> None:
+            locate(head)
+            self.ahead = self._rows_ahead(head, row_block, sizes, outer)
             self._block_of_rows(row_block)
 
-        return self.kernel(math.prod(sizes) * self.blocks, self.scratch_elements, block)
+        return self.kernel(
+            heads, self.blocks, self.scratch_elements, block,
+            start if self.panels.made else None,
+        )  # fmt: skip
 
     def _block_of_rows(self, row_block: Affine) -> None:
         self._start(row_block)
@@ -107,7 +120,7 @@ class Columns(AttentionEmission):
         self.first = self.wanted
         if self.extent % self.span:
             self.first = self._at_most(em.index(self.wanted), self.extent - self.span)
-        self.names: list[str] = []
+        self.names = []
         for v in range(self.vectors):
             name = b.load(f"arith.addi {em.index(self.first)}, {b.index(v * self.lanes)} : index")
             em.variable(name, self.extent)
@@ -118,12 +131,81 @@ class Columns(AttentionEmission):
         name = b.load(f"arith.minsi {index}, {b.index(most)} : index")
         return self.em.name_index(name, most + 1)
 
-    def _rows(self, v: int) -> dict[str, Affine]:
-        """The row indices of a vector's lanes."""
-        return {**self.where, row_name(self.block): Affine.variable(self.names[v])}
-
     def _row(self, index: Affine) -> dict[str, Affine]:
         return {**self.where, row_name(self.block): index}
+
+    # -- keys and values ---------------------------------------------------------------------------
+    def _make_panels(self) -> None:
+        parts = self.parts
+        width, depth, keys = (WIDTH, parts.width), (DEPTH, parts.depth), (KEY, parts.keys)
+        self.value_panel = self.panels.of(parts.value, width, keys, even(parts.width, TILE))
+        self.key_panel = self.panels.of(parts.key, keys, depth, even(parts.keys, TILE))
+
+    def _pack_panels(self) -> None:
+        """Packs what the blocks of a head read, and looks for values that are no numbers."""
+        self.panels.pack({**self.where, row_name(self.block): ZERO})
+        if self.value_panel is not None and self._may_skip():
+            self.odd = self.panels.holds_no_number(self.value_panel)
+
+    def _factor(
+        self, panel: Panel | None, operand: Operand, tile: str, start: Affine, r: int, line: Affine,
+        names: tuple[str, str] = (KEY, DEPTH),
+    ) -> str:  # fmt: skip
+        """A factor of a tile in every lane.
+
+        Args:
+            panel: where the operand is packed, if it is.
+            tile, start: how far its tile is, by the loop over tiles and by what it holds.
+            r, line: which factor of the tile.
+            names: the operand's variables across tiles and along lines.
+        """
+        if panel is not None:
+            number = self.em.variable(tile, panel.tiles * panel.count)
+            return self.panels.splatted(panel, number, line, r)
+        across, along = names
+        where = {**self.where, row_name(self.block): ZERO, across: start + r, along: line}
+        return self.splatted(operand, where)
+
+    def _rows_ahead(
+        self, head: Affine, row_block: Affine, sizes: Sequence[int], outer: Sequence[int]
+    ) -> list[Rows]:  # fmt: skip
+        """The queries of the block that follows, and this block's part of the next head's panels.
+
+        Args:
+            sizes, outer: extents of the dimensions that count heads, and which they are.
+        """
+        parts, em, b = self.parts, self.em, self.b
+        heads, row = math.prod(sizes), row_name(self.block)
+
+        def located(head: Affine) -> dict[str, Affine]:
+            most = b.op(f"arith.minsi {em.index(head)}, {b.index(heads - 1)} : index")
+            places = em.dims(Position.of_offset(em.name_index(most, heads)), sizes)
+            return {row_name(d): p for d, p in zip(outer, places, strict=True)}
+
+        carry, following = em.divmod(row_block + 1, self.blocks)
+        query, span = parts.query, self.span
+        ahead = [
+            Rows(query, row, DEPTH, parts.depth, following * span, span, self.extent,
+                 located(head + carry))
+        ]  # fmt: skip
+        if heads > 1:
+            where, piece = {**located(head + 1), row: ZERO}, -(-parts.keys // self.blocks)
+            ahead += [
+                Rows(p.operand, KEY, column, width, row_block * piece, piece, parts.keys, where)
+                for p, column, width in (
+                    (self.key_panel, DEPTH, parts.depth), (self.value_panel, WIDTH, parts.width)
+                ) if p is not None
+            ]  # fmt: skip
+        return [rows for rows in ahead if is_fetched(rows)]
+
+    def _ask_ahead(self, tile: str, count: int) -> None:
+        """A tile's part of the rows that are read next."""
+        tiles = -(-self.parts.keys // count)
+        if self._may_skip():
+            tiles = -(-tiles // 2)
+        number, _ = self.em.divmod(self.em.variable(tile, self.parts.keys), count)
+        for rows in self.ahead:
+            fetch_rows(self, rows, number, tiles)
 
     # -- query -------------------------------------------------------------------------------------
     def _pack(self, operand: Operand, name: str, extent: int, lines: int) -> None:
@@ -227,9 +309,6 @@ class Columns(AttentionEmission):
             and causal.ahead + self.span < parts.keys
         )
 
-    def _type(self, value: Value) -> str:
-        return f"vector<{self.lanes}x{value.type.register}>"
-
     def _all_above(self, maxima: Sequence[Value], fill: float) -> str:
         """Whether exp(fill - maximum) is 0 in all lanes of all vectors."""
         b = self.b
@@ -251,13 +330,16 @@ class Columns(AttentionEmission):
         """Register tiles of keys x rows: the scores, made logits on the way to scratch."""
         parts, em, b = self.parts, self.em, self.b
         count = even(parts.keys, TILE)
+        if self.key_panel is not None:  # A second round begins with a whole tile.
+            low = b.op(f"arith.divui {low}, {b.index(count)} : index")
+            low = b.op(f"arith.muli {low}, {b.index(count)} : index")
         with b.loop(low, high, b.index(count)) as loop:
             key = self._at_most(loop.iv, parts.keys - count)
+            self._ask_ahead(loop.iv, count)
             sums = self._tile(
                 b.index(parts.depth), parts.depth, count, [self.zero()] * count,
-                lambda r, depth: self.splatted(
-                    parts.key, {**self.where, row_name(self.block): ZERO, KEY: key + r,
-                                DEPTH: depth}),
+                lambda r, depth: self._factor(
+                    self.key_panel, parts.key, loop.iv, key, r, depth),
                 self.query_at,
             )  # fmt: skip
             for r in range(count):
@@ -300,117 +382,6 @@ class Columns(AttentionEmission):
                     loop.yielded.append(self.fma(factor, right[v], old))
         return loop.results
 
-    # -- folds along the keys ----------------------------------------------------------------------
-    def _neutral(self, fold: Node) -> list[Value]:
-        """For each vector, `unroll` accumulators."""
-        op = monoid_of(fold.regions[0])
-        assert op is not None
-        kind = accumulator_type(op, fold.results[0].type)
-        with self.b.width(self.lanes):
-            value = elementwise.constant(self.b, kind, identity_of(op, kind))
-        return [value] * (self.vectors * self.unroll)
-
-    def _combine(self, fold: Node, left: Value, right: Value) -> Value:
-        b = self.b
-        with b.width(self.lanes):
-            if right.type != left.type:
-                right = elementwise.convert(b, right, left.type)
-            region = fold.regions[0]
-            return reducer(self.em, region, monoid_of(region))([left], [right])[0]
-
-    def _maxima(self, low: str, high: str, initial: Sequence[Value]) -> list[Value]:
-        parts, em, b = self.parts, self.em, self.b
-        carried = [(v.name, self._type(v)) for v in initial]
-        with b.loop(low, high, b.index(self.unroll), carried) as loop:
-            key = em.variable(loop.iv, parts.keys - self.unroll + 1)
-            for v in range(self.vectors):
-                for u in range(self.unroll):
-                    k = v * self.unroll + u
-                    old = Value(initial[k].type, (loop.carried[k],), self.lanes)
-                    with b.width(self.lanes):
-                        new = self.held(
-                            parts.logits, self.load((key + u) * self.span + v * self.lanes)
-                        )
-                    loop.yielded.append(self._combine(parts.peak, old, new).name)
-        return [Value(v.type, (n,), self.lanes) for v, n in zip(initial, loop.results, strict=True)]
-
-    def _finished(self, fold: Node, accumulators: Sequence[Value]) -> list[Value]:
-        """One result for each vector of rows."""
-        em, b = self.em, self.b
-        results: list[Value] = []
-        for v in range(self.vectors):
-            count = len(accumulators) // self.vectors
-            total = accumulators[v * count]
-            for other in accumulators[v * count + 1 : (v + 1) * count]:
-                total = self._combine(fold, total, other)
-            with em.scalar():
-                initial = em.element(fold.operands[1], Position.of_dims(()))
-                initial = elementwise.convert(b, initial, total.type)
-            total = self._combine(fold, em.splat(initial, self.lanes), total)
-            with b.width(self.lanes):
-                results.append(elementwise.convert(b, total, fold.results[0].type))
-        return results
-
-    # -- softmax -----------------------------------------------------------------------------------
-    def _weights(self, peaks: Sequence[Value], end: str) -> list[Value]:
-        """Logits in scratch become weights; their sums."""
-        parts, em, b = self.parts, self.em, self.b
-        unroll = self.unroll  # several partial sums: faster, and rounded less
-        neutral = [self._neutral(parts.total)[0]] * (self.vectors * unroll)
-        carried = [(v.name, self._type(v)) for v in neutral]
-        with b.loop(b.index(0), end, b.index(unroll), carried) as loop:
-            key = em.variable(loop.iv, parts.keys - unroll + 1)
-            for v in range(self.vectors):
-                for u in range(unroll):
-                    line = (key + u) * self.span + v * self.lanes
-                    with em.vector(self.names[v], self.lanes):
-                        em.hoist_from_here()
-                        self.provide_constantly(
-                            parts.logits, self.held(parts.logits, self.load(line))
-                        )
-                        self.provide_constantly(parts.peak.results[0], peaks[v])
-                        place = self.weights_position(self._rows(v), key + u)
-                        weight = em.element(parts.weights, place)
-                        self.store(weight.name, line)
-                    old = Value(neutral[0].type, (loop.carried[v * unroll + u],), self.lanes)
-                    loop.yielded.append(self._combine(parts.total, old, weight).name)
-        del em.sources[parts.logits]
-        sums = [Value(v.type, (n,), self.lanes) for v, n in zip(neutral, loop.results, strict=True)]
-        return self._finished(parts.total, sums)
-
-    def _probabilities(self, peaks: Sequence[Value], totals: Sequence[Value], end: str) -> None:
-        """Weights in scratch become what the second dot takes."""
-        parts, em, b = self.parts, self.em, self.b
-        for v, total in enumerate(totals):
-            self.store(total.name, Affine((), self.total_at + v * self.lanes))
-        if parts.probabilities is parts.weights:
-            return
-        inverses = [self._inverse(total) for total in totals] if parts.quotient else []
-        with b.loop(b.index(0), end, b.index(1)) as loop:
-            key = em.variable(loop.iv, parts.keys)
-            for v in range(self.vectors):
-                line = key * self.span + v * self.lanes
-                with em.vector(self.names[v], self.lanes):
-                    em.hoist_from_here()
-                    weight = self.held(parts.weights, self.load(line))
-                    self.provide_constantly(parts.weights, weight)
-                    self.provide_constantly(parts.peak.results[0], peaks[v])
-                    self.provide_constantly(parts.total.results[0], totals[v])
-                    if parts.quotient is not None:
-                        product = self.b.op(
-                            f"arith.mulf {weight.name}, {inverses[v]} : {self.vector}"
-                        )
-                        self.provide_constantly(
-                            parts.quotient, self.rounded(parts.quotient, product)
-                        )
-                    place = self.probabilities_position(self._rows(v), key)
-                    self.store(em.element(parts.probabilities, place).name, line)
-
-    def _inverse(self, total: Value) -> str:
-        with self.b.width(self.lanes):
-            one = self.b.constant(1.0, self.kind.register)
-            return self.b.op(f"arith.divf {one}, {total.name} : {self.vector}")
-
     # -- values ------------------------------------------------------------------------------------
     def _poison(self, end: str) -> bool:
         """What skipped keys, whose probabilities are 0, add to the sums: 0, or NaN where a value is
@@ -423,7 +394,10 @@ class Columns(AttentionEmission):
         zero = self.zero()
         starts = list(range(0, parts.width, lanes))
         carried = [(zero, self.vector)] * len(starts)
-        with b.loop(end, b.index(parts.keys), b.index(1), carried) as loop:
+        first = end
+        if self.value_panel is not None:
+            first = b.op(f"arith.select {self.odd}, {end}, {b.index(parts.keys)} : index")
+        with b.loop(first, b.index(parts.keys), b.index(1), carried) as loop:
             key = em.variable(loop.iv, parts.keys)
             for start, old in zip(starts, loop.carried, strict=True):
                 count = min(lanes, parts.width - start)
@@ -461,9 +435,8 @@ class Columns(AttentionEmission):
                 ]
             sums = self._tile(
                 end, parts.keys, count, initial,
-                lambda r, key: self.splatted(
-                    parts.value, {**self.where, row_name(self.block): ZERO, KEY: key,
-                                  WIDTH: column + r}),
+                lambda r, key: self._factor(
+                    self.value_panel, parts.value, loop.iv, column, r, key, (WIDTH, KEY)),
                 lines,
             )  # fmt: skip
             for r in range(count):

@@ -43,7 +43,7 @@ class _Rows(AttentionEmission):
         outer = [d for d in range(len(parts.rows)) if d != parts.block]
         sizes = [parts.rows[d] for d in outer]
 
-        def block(index: Affine) -> None:
+        def block(index: Affine, _: Affine) -> None:
             places = em.dims(Position.of_offset(index), sizes)
             self.where = {row_name(d): p for d, p in zip(outer, places, strict=True)}
             if parts.block < 0:
@@ -55,7 +55,7 @@ class _Rows(AttentionEmission):
                 self._row()
 
         scratch = -(-parts.keys // self.lanes) * self.lanes
-        return self.kernel(math.prod(sizes), scratch, block)
+        return self.kernel(math.prod(sizes), 1, scratch, block)
 
     def _row(self) -> None:
         parts, em = self.parts, self.em

@@ -202,6 +202,18 @@ def test_memory_does_not_grow_with_the_square() -> None:
     assert compiled.statistics.arena_bytes < 2 * 4 * 1024 * 1024 * 4 / 4
 
 
+@pytest.mark.parametrize(("keys", "packed"), [(64, False), (256, True)])
+def test_keys_and_values_that_three_blocks_read_are_packed_on_the_stack(
+    keys: int, packed: bool
+) -> None:
+    """And so is what a block works in: nothing of either is in the arena."""
+    arguments = operands(keys, keys)
+    compiled = hlo.compile(hlo.from_jax(nn.dot_product_attention, *arguments))
+    assert compiled.statistics.arena_bytes == 0
+    assert compiled.as_text("host").count("memref.alloca") == (3 if packed else 1)
+    check(nn.dot_product_attention, *arguments)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("path", "scores", "count"), FOUND, ids=lambda x: getattr(x, "stem", ""))
 def test_models(path: Path, scores: int, count: int) -> None:

@@ -181,9 +181,11 @@ def test_orders_of_results(
     [("bhgqd", "bhkd", "bhkw"), ("bqhgd", "bhdk", "bhkw"), ("bhgdq", "bkhd", "bhwk"),
      ("dbqhg", "kbhd", "kwbh")],
 )  # fmt: skip
-@pytest.mark.parametrize("queries", [2, 37])
+@pytest.mark.parametrize("queries", [2, 37, 100])
 def test_orders_of_operands(query: str, key: str, value: str, queries: int) -> None:
-    check(Case(queries=queries, keys=35, depth=18, query=query, key=key, value=value))
+    heads = 8 if queries > 64 else 2  # enough for work units of several blocks: operands are packed
+    case = Case(heads=heads, queries=queries, keys=35, depth=18, query=query, key=key, value=value)
+    check(case)
 
 
 @pytest.mark.parametrize("queries", [1, 21])
@@ -194,16 +196,19 @@ def test_grouped_queries(queries: int, mask: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f64"])
-@pytest.mark.parametrize("queries", [2, 34])
+@pytest.mark.parametrize("queries", [2, 34, 70])
 def test_element_types(kind: str, queries: int) -> None:
-    check(Case(queries=queries, keys=34, kind=kind, mask="causal" if queries > 2 else "none"))
+    case = Case(heads=8 if queries > 64 else 2, queries=queries, keys=max(queries, 34), kind=kind)
+    check(replace(case, mask="causal" if queries > 2 else "none"))
 
 
 @pytest.mark.parametrize(("depth", "width"), [(5, 7), (64, 64), (33, 130), (16, 4)])
-@pytest.mark.parametrize("queries", [1, 48])
+@pytest.mark.parametrize("queries", [1, 48, 80])
 def test_depths_and_widths(depth: int, width: int, queries: int) -> None:
-    check(Case(queries=queries, keys=31, depth=depth, width=width))
-    check(Case(queries=queries, keys=31, depth=depth, width=width, transposed=True))
+    heads = 8 if queries > 64 else 2
+    case = Case(heads=heads, queries=queries, keys=31, depth=depth, width=width)
+    check(case)
+    check(replace(case, transposed=True))
 
 
 @pytest.mark.parametrize("keys", [200, 203])

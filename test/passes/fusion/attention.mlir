@@ -1,7 +1,8 @@
 // Attention is one kernel: query times key, scale, causal mask, softmax, times value. The scores,
-// 4 heads x 256 x 256 elements, are nowhere in the program. Scratch is 8 work units x 12384 elements:
-// lines of 32 rows for 256 keys, 64 steps of the depth, 64 columns of the values and 1 for the sums,
-// and what skipped values add to 64 columns: (256 + 64 + 64 + 1) * 32 + 64.
+// 4 heads x 256 x 256 elements, are nowhere in the program. Scratch is on the stack of the thread: lines
+// of 32 rows for 256 keys, 64 steps of the depth, 64 columns of the values and 1 for the sums, and what
+// skipped values add to 64 columns: (256 + 64 + 64 + 1) * 32 + 64. So are the packed values, 5 tiles of 13
+// columns x 256 keys, and the packed keys, 19 tiles of 14 x 64 steps. Each of 8 work units takes half a head.
 // RUN: hlo-opt --explain-fusion %s | FileCheck %s --check-prefix=EXPLAIN
 // RUN: hlo-opt --compile-to=fused %s | FileCheck %s --check-prefix=FUSED
 // RUN: hlo-opt --compile-to=host %s | FileCheck %s --check-prefix=HOST
@@ -16,10 +17,13 @@
 // FUSED: "hlo.fusion"(%arg0, %arg1, %arg2) <{kind = "attention", name = "attention_fusion"}>
 // FUSED-NOT: "hlo.fusion"
 
+// HOST: attributes {hlo.grain = 1 : i64, hlo.units = 8 : i64}
 // HOST: func.func @main
-// HOST-NEXT: memref.alloc() {hlo.name = "scratch of attention_fusion"} : memref<99072xf32>
 // HOST-NEXT: call @attention_fusion_0
 // HOST-NEXT: return
+// HOST: memref.alloca() {alignment = 64} : memref<16640xf32>
+// HOST: memref.alloca() {alignment = 64} : memref<17024xf32>
+// HOST: memref.alloca() {alignment = 64} : memref<12384xf32>
 
 module @attention {
   func.func public @main(%q: tensor<1x256x4x64xf32>, %k: tensor<1x256x4x64xf32>, %v: tensor<1x256x4x64xf32>) -> (tensor<1x256x4x64xf32>) {
