@@ -20,6 +20,9 @@ VALGRIND_TESTS := $(filter-out %_lapack.py,$(wildcard test/unit/runtime/test_*.p
 BENCHMARK = env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BIN)/python
 CLANG_FORMAT_SOURCES := $(shell git ls-files 'dialects/*.cpp' 'dialects/*.h' 'runtime/*.cpp' 'runtime/*.h')
 
+# Where it is set, each of a thousand processes compiles the package's Python again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup demo test test-all test-gpu test-asan test-valgrind bench bench-check bench-peers lint format docs clean
 
 setup: $(STAMP)
