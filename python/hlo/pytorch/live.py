@@ -131,7 +131,9 @@ def _attribute(module: Any, path: str) -> Any:
 def _held(value: Any, node: Any) -> Node:
     """What a module holds, a tensor or the graph of a branch, as a node."""
     if hasattr(value, "dtype"):
-        return Node("constant", {"value": to_numpy(value)}, (node.name,))
+        # TorchDynamo calls backends in a mode in which no tensor has values.
+        with import_module("torch._subclasses.fake_tensor").unset_fake_temporarily():
+            return Node("constant", {"value": to_numpy(value)}, (node.name,))
     if not hasattr(value, "graph"):
         raise UnsupportedError(
             f"expected a tensor or a graph, found {type(value).__name__}", op=str(node.target)

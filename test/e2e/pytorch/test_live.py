@@ -158,6 +158,17 @@ def test_each_shape_is_compiled_once() -> None:
         torch.testing.assert_close(function(a, b), (a @ b).relu().sum(-1), rtol=1e-5, atol=1e-5)
 
 
+def test_tensors_made_while_tracing_are_constants() -> None:
+    """In attention masks and scales of models: `torch.tensor(8.0)`."""
+
+    def function(x: Any) -> Any:
+        return torch.where(x > 0, x * torch.tensor(8.0), torch.tensor(-3.0))
+
+    x = torch.randn(4)
+    with torch.no_grad():
+        assert torch.equal(torch.compile(function, backend=backend)(x), function(x))
+
+
 def test_dropout_draws_anew_on_each_call() -> None:
     hlo.seed_rng(0)
     function = torch.compile(lambda x: F.dropout(x, 0.5, training=True), backend=backend)
