@@ -14,6 +14,7 @@ from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.element_types import FLOAT_FORMATS
 
 Pair = tuple["Real", "Real"]
+_REGISTER_LANES = 16
 
 
 @dataclass(frozen=True)
@@ -451,6 +452,23 @@ def rarely(
     """`common`, unless any lane needs the expensive path `rare` builds, under a branch."""
     scalars = [value.scalar for value in common]
     return branch(condition, scalars, rare, lambda: common)
+
+
+def any_negative(x: Real) -> str:
+    """A scalar `i1`: whether any lane has its sign bit set.
+
+    Registers are joined by `or` before they are compared: their masks would be laid beside each
+    other first, by instructions of which the processor does half as many at a time.
+    """
+    b, bits, lanes = x.b, x.bits(), x.b.lanes
+    while lanes > _REGISTER_LANES and lanes % 2 == 0:
+        with b.width(lanes):
+            halves = [b.part(bits.name, bits.scalar, at, lanes // 2) for at in (0, lanes // 2)]
+        lanes //= 2
+        with b.width(lanes):
+            bits = bits.of(halves[0]) | bits.of(halves[1])
+    with b.width(lanes):
+        return (bits < 0).any()
 
 
 def branch(

@@ -75,10 +75,14 @@ _QUARTER_TURN = {
         map(float.fromhex, ("0x1.921fb54442d18p+0", "0x1.1a6263318p-54", "-0x1.d1fc8f8cbb5bfp-89"))
     ),
 }
+# The same with as many bits as each part has: products are fused with the subtractions.
+_FUSED_QUARTER_TURN = tuple(
+    map(float.fromhex, ("0x1.921fb6p+0", "-0x1.777a5cp-25", "-0x1.ee59dap-50"))
+)
 # pi / 2 in parts of full precision.
 _HALF_PI = (float.fromhex("0x1.921fb54442d18p+0"), float.fromhex("0x1.1a62633145c07p-54"))
 # Up to here the parts leave an error below the unit of the result.
-_COMMON = {"f32": 25000.0, "f64": 500000.0}
+COMMON = {"f32": 25000.0, "f64": 500000.0}
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ def reduce_angle(x: Real) -> Reduced:
     # `first` is a multiple of the unit of `second` or not smaller, so that this is the exact error.
     rest = first - second
     left = (-steps).fma(low, (first - rest) - second)
-    near = abs(x) <= _COMMON[x.scalar]
+    near = abs(x) <= COMMON[x.scalar]
     common = Reduced(rest, left, count)
     b, real_type = x.b, x.b.type_of(x.scalar)
     types = [real_type, real_type, b.type_of(count.scalar)]
@@ -116,6 +120,15 @@ def reduce_angle(x: Real) -> Reduced:
         with choice.otherwise():
             choice.yielded = _names(common)
     return _named(choice.results, common)
+
+
+def reduce_common(x: Real) -> tuple[Real, Bits]:
+    """(rest, count) as in `Reduced`, within a unit, for an `f32` x of at most COMMON."""
+    turns = nearest_integer(x, 2 / 3.141592653589793)
+    rest = x
+    for part in _FUSED_QUARTER_TURN:
+        rest = turns.real.fma(-part, rest)
+    return rest, turns.low_bits
 
 
 def _names(angle: Reduced) -> list[str]:
@@ -147,7 +160,7 @@ def _merged(x: Real, common: Reduced) -> Reduced:
 
 def _merged_here(x: Real, common: Reduced) -> Reduced:
     magnitude = abs(x)
-    far = (magnitude > _COMMON[x.scalar]) & magnitude.is_finite()
+    far = (magnitude > COMMON[x.scalar]) & magnitude.is_finite()
     exact = _reduce_far(far.real(magnitude, 1.0))
     negative = x.sign_bit()
     return Reduced(

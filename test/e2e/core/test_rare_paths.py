@@ -36,7 +36,7 @@ def test_unrolled_sums_have_one_function_for_far_angles() -> None:
     x = angles(np.float32)
     text = hlo.jit(total).lower(x).compile().as_text("llvm")
     assert text.count("llvm.func internal @") == 1
-    assert len(re.findall(r"llvm\.call @\w+__far_angle_f32_16\(", text)) >= 4  # a vector each
+    assert len(re.findall(r"llvm\.call @\w+__far_sine_f32_16\(", text)) >= 4  # a vector each
     np.testing.assert_allclose(
         hlo.jit(total)(x), np.sin(x.astype(np.float64)).sum(), rtol=1e-4, atol=1e-3
     )
@@ -48,3 +48,14 @@ def test_angles_that_are_none_are_nan(value: float) -> None:
     x[3] = value
     found = np.asarray(hlo.jit(lambda x: hnp.sin(x) + hnp.cos(x))(x))
     assert np.isnan(found[3]) and np.isfinite(np.delete(found, 3)).all()
+
+
+def test_lanes_beside_far_angles_keep_their_bits() -> None:
+    x = np.concatenate([np.linspace(-9, 9, 4096), [-0.0, 0.0] * 64]).astype(np.float32)
+    near = [np.asarray(hlo.jit(f)(x)) for f in (hnp.sin, hnp.cos)]
+    assert np.signbit(near[0][4096:]).tolist() == [True, False] * 64
+    x[::5] = 1e9
+    for function, before in zip((hnp.sin, hnp.cos), near, strict=True):
+        found = np.asarray(hlo.jit(function)(x))
+        held = np.arange(x.size) % 5 != 0
+        np.testing.assert_array_equal(found[held].view(np.int32), before[held].view(np.int32))
