@@ -57,10 +57,19 @@ def _same_line(offset: Affine, other: Affine, size: int) -> bool:
 
 def fetch_lines(em: Emitter, buffer: Buffer, offset: Affine) -> None:
     """Asks for the lines of the lanes at `offset`."""
-    b, parts = em.b, buffer.type.parts
-    for start in range(0, b.lanes * parts, LINE_BYTES * parts // buffer.type.memory_bytes):
-        place = f"{buffer.name}[{em.index(offset * parts + start)}]"
-        b.effect(f"memref.prefetch {place}, read, locality<3>, data : {buffer.memref}")
+    size = buffer.type.memory_bytes
+    for start in range(0, em.b.lanes, LINE_BYTES // size):
+        fetch_line(em, buffer, offset + start)
+
+
+def fetch_line(em: Emitter, buffer: Buffer, offset: Affine, how: str = "read") -> None:
+    """Asks for the line of the element at `offset`, which need not exist.
+
+    Args:
+        how: `write` for a line that will be stored to.
+    """
+    place = f"{buffer.name}[{em.index(offset * buffer.type.parts)}]"
+    em.b.effect(f"memref.prefetch {place}, {how}, locality<3>, data : {buffer.memref}")
 
 
 def lines_ahead(inputs: Iterable[Buffer]) -> dict[Buffer, Fetcher]:

@@ -4,6 +4,9 @@ A transposed load walks rows of the input where the output's row runs down a col
 which such loads are contiguous is taken in tiles together with the innermost one: the vectors of a
 tile are loaded along the input, transposed in registers, and left in a small buffer on the stack,
 from which the rows of the tile are then computed as those of any other kernel.
+
+A tile reads lines of rows that lie apart and writes to others, too many streams for a processor to
+foresee: it is asked for the lines of the next tile along the output.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
 
+from hlo.passes.cost.caches import CORE_BYTES
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
 from hlo.passes.hlo_to_loops.buffer import Buffer
@@ -27,6 +31,7 @@ from hlo.passes.hlo_to_loops.kernel_function import (
     kernel_of,
     read_where_written,
 )
+from hlo.passes.hlo_to_loops.lines_ahead import fetch_line
 from hlo.passes.hlo_to_loops.loop_kernel import Width, emitter_for, lanes_for
 from hlo.passes.hlo_to_loops.register_transpose import transpose_square
 from hlo.passes.hlo_to_loops.streaming import emit_streaming
@@ -57,6 +62,8 @@ def emit_tiled(region: Region, width: Width) -> Kernel:
         written.add(offset)
         for value, buffer in zip(values, outputs, strict=True):
             em.store(value, buffer, offset)
+            if _is_far(buffer) and buffer not in em.streams:
+                fetch_line(em, buffer, offset + lanes, "write")
 
     emit_streaming(em, list(inputs.values()), outputs, lambda: nest.emit(em, body))
     return kernel_of(
@@ -77,6 +84,11 @@ def _across(region: Region, extents: Sequence[int], lanes: int) -> int:
     if not counts or not counts[best] or extents[best] < max(4, lanes // 2):
         raise NotVectorizableError("no loop makes the strided loads contiguous")
     return best
+
+
+def _is_far(buffer: Buffer) -> bool:
+    """Whether the lines of a buffer are found beyond a core's own caches."""
+    return buffer.elements * buffer.type.memory_bytes >= CORE_BYTES
 
 
 @dataclass(frozen=True)
@@ -274,11 +286,12 @@ class Tile:
         vector, parts = f"vector<{lanes}x{memory}>", buffer.type.parts
         loaded = f"vector<{lanes * parts}x{buffer.type.memory}>"
         rows: list[str] = []
+        first = rest + Affine.variable(self.across.start)
         for i in range(self.along.count):
-            at = em.index(
-                (rest + Affine.variable(self.along.start) * stride
-                 + Affine.variable(self.across.start) + i * stride) * parts
-            )  # fmt: skip
+            if _is_far(buffer):
+                fetch_line(em, buffer, first + Affine.variable(self.along.start) * stride
+                           + (i + lanes) * stride)  # fmt: skip
+            at = em.index((first + Affine.variable(self.along.start) * stride + i * stride) * parts)
             if self.across.count == lanes:
                 raw = b.load(f"vector.load {buffer.name}[{at}] : {buffer.memref}, {loaded}")
             else:

@@ -1,6 +1,6 @@
 // A transpose in a fused kernel is an index map: where its loads are strided, a square tile of the
 // operand is loaded along its rows and transposed in registers.
-// RUN: hlo-opt --compile-to=host %s | FileCheck %s
+// RUN: hlo-opt --compile-to=host --split-input-file %s | FileCheck %s
 
 // The result is 9 x 4: tiles of 4 x 4, two rounds of shuffles (log2(4)), and their rows one by one;
 // the ninth row is a tile of its own, for which lanes are gathered, 9 elements apart.
@@ -23,4 +23,31 @@ func.func @main(%x: tensor<4x9xf32>, %b: tensor<9xf32>) -> tensor<9x4xf32> {
   %0 = "hlo.add"(%x, %w) : (tensor<4x9xf32>, tensor<4x9xf32>) -> tensor<4x9xf32>
   %1 = "hlo.transpose"(%0) {permutation = array<i64: 1, 0>} : (tensor<4x9xf32>) -> tensor<9x4xf32>
   return %1 : tensor<9x4xf32>
+}
+
+// -----
+
+// 1 MiB and more leaves a core's own cache: of each of a tile's 16 rows the line that lies 16 rows, 16 x 512 elements,
+// further on is fetched, and for each row that is stored the line behind it.
+// CHECK-LABEL: func.func @transpose_0(
+// CHECK-COUNT-16: memref.prefetch %in0[{{.*}}], read
+// CHECK: scf.for
+// CHECK: %[[LANES:.*]] = vector.load
+// CHECK: vector.store %[[LANES]], %out0[%[[AT:.*]]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[AT]], %{{.*}} : index
+// CHECK-NEXT: memref.prefetch %out0[%[[NEXT]]], write
+func.func @main(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %0 = "hlo.transpose"(%x) {permutation = array<i64: 1, 0>} : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %0 : tensor<512x512xf32>
+}
+
+// -----
+
+// Of 256 KiB nothing is.
+// CHECK-LABEL: func.func @transpose_0(
+// CHECK-NOT: memref.prefetch
+// CHECK: return
+func.func @main(%x: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %0 = "hlo.transpose"(%x) {permutation = array<i64: 1, 0>} : (tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %0 : tensor<256x256xf32>
 }
