@@ -419,12 +419,18 @@ class Emitter:
         self.b.remember(key, value)
 
     # -- memory ------------------------------------------------------------------------------------
-    def load(self, buffer: Buffer, offset: Affine) -> Value:
-        """Loads the element (or lanes) at a row-major offset."""
-        b, lanes = self.b, self.b.lanes
+    def note_load(self, buffer: Buffer, offset: Affine) -> None:
+        """Who loads from a buffer without `load` says where: a result takes the memory of an input
+        that is read only where it is written.
+        """
         self.loaded.setdefault(buffer, set()).add(offset)
         if self.body is not None and self.b.is_inside(self.body):
             self.loaded_in_body.setdefault(buffer, set()).add(offset)
+
+    def load(self, buffer: Buffer, offset: Affine) -> Value:
+        """Loads the element (or lanes) at a row-major offset."""
+        b, lanes = self.b, self.b.lanes
+        self.note_load(buffer, offset)
         stride = 0 if self.lane is None else offset.coefficient(self.lane)
         if not lanes or self.lane is None:
             return self._load_scalar(buffer, offset)

@@ -71,8 +71,12 @@ def argument_buffers(region: Region) -> tuple[dict[Tensor, Buffer], list[Buffer]
 def read_where_written(
     em: Emitter, inputs: Collection[Buffer], written: Set[Affine]
 ) -> tuple[int, ...]:
-    """The inputs, by position, of which only the elements at these offsets were loaded."""
-    return tuple(i for i, buffer in enumerate(inputs) if em.loaded.get(buffer, set()) <= written)
+    """The inputs, by position, of which only the elements at these offsets were loaded.
+
+    Of an input that no load is known of, nothing is known.
+    """
+    loaded = [em.loaded.get(buffer) for buffer in inputs]
+    return tuple(i for i, offsets in enumerate(loaded) if offsets and offsets <= written)
 
 
 def kernel_of(

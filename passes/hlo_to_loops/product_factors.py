@@ -182,7 +182,7 @@ class WordFactors(Factors):
         em, b, memory = self.em, self.em.b, self.memory
         buffer = in_memory(em, self.node.operands[side])
         assert buffer is not None
-        em.loaded.setdefault(buffer, set()).add(offset)
+        em.note_load(buffer, offset)
         place = f"{buffer.name}[{em.index(offset)}]"
         vector = f"vector<{count}x{memory}>"
         if em.mask is None:

@@ -120,6 +120,7 @@ class WordTiles:
             return b.splat(word, "i32")
 
     def _words(self, buffer: Buffer, at: Affine, count: int) -> str:
+        self.em.note_load(buffer, at)
         b, kind = self.em.b, f"vector<{count * self.factors.span}x{buffer.type.memory}>"
         raw = b.load(f"vector.load {buffer.name}[{self.em.index(at)}] : {buffer.memref}, {kind}")
         return b.op(f"vector.bitcast {raw} : {kind} to vector<{count}xi32>")

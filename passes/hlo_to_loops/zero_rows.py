@@ -33,8 +33,7 @@ def row_or_zeros(
     """
     b, size = em.b, tensor.shape[-1]
     begin = Position.of_dims((*row, ZERO)).linear(tensor.shape)
-    # What a kernel reads where it writes is known by the offsets that it loads.
-    em.loaded.setdefault(buffer, set()).add(begin)
+    em.note_load(buffer, begin)
     with b.width(0):
         zeros = _zeros(em, size, tensor.type)
         either = Buffer("", size, tensor.type, _LAYOUT).memref

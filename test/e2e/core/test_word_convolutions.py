@@ -60,6 +60,27 @@ CASES = {
 }  # fmt: skip
 
 
+AS_LARGE = {
+    # Panels of 2 * 3 * 16 * 4 = 384 bytes, and as many results, which are transposed then.
+    "the panels": Case("10bf i01o b0f1", (9, 5, 3, 3), (3, 2, 3, 4), pads=((0, 0), (1, 0))),
+    "the input": Case(NHWC, (1, 8, 8, 4), (3, 3, 4, 4)),
+}
+
+
+@pytest.mark.parametrize("name", list(AS_LARGE))
+def test_results_that_are_as_large_as(name: str) -> None:
+    """What other elements still read is not overwritten by a result."""
+    p, case, rng = Program(), AS_LARGE[name], np.random.default_rng(0)
+    x, w = (
+        p.argument(rng.integers(-4, 5, shape).astype(np.int8)) for shape in (case.data, case.kernel)
+    )
+    y = case.convolve(p, x, w)
+    if name == "the input":
+        y = case.convolve(p, case.convolve(p, y, w), w)
+    p.result(y)
+    p.check()
+
+
 @pytest.mark.parametrize("name", list(CASES))
 @pytest.mark.parametrize("kind", ["i8", "ui8"])
 def test_bytes(name: str, kind: str) -> None:
