@@ -1,5 +1,6 @@
 #include "callbacks.h"
 
+#include "python_scope.h"
 #include "runtime.h"
 
 #include <cstring>
@@ -69,7 +70,7 @@ int32_t hlo_rt_python_callback(const HloRuntime *runtime, void *const *buffers, 
                                int64_t) {
   const int64_t number = parameters[0], operands = parameters[1], count = operands + parameters[2];
   const int64_t *bytes = parameters + 3;
-  const PyGILState_STATE state = PyGILState_Ensure();
+  const PythonScope python;
   const bool done = !runtime->exception && runs(buffers, bytes, operands, count, number);
   if (!done) {
     for (int64_t i = operands; i < count; ++i)
@@ -78,6 +79,5 @@ int32_t hlo_rt_python_callback(const HloRuntime *runtime, void *const *buffers, 
       runtime->exception = takeException();
     hlo_rt_set_error(runtime, "a Python callback raised an exception");
   }
-  PyGILState_Release(state);
   return done ? HLO_OK : HLO_ERROR;
 }

@@ -7,6 +7,7 @@
 #include "codegen_queue.h"
 #include "executable.h"
 #include "jit.h"
+#include "python_scope.h"
 #include "random_state.h"
 #include "runtime.h"
 #include "stack.h"
@@ -178,7 +179,7 @@ nb::object callOnLargeStack(const nb::callable &function) {
   nb::object value;
   std::exception_ptr raised;
   const auto body = [&] {
-    nb::gil_scoped_acquire acquire;
+    const PythonScope python;
     try {
       value = function();
     } catch (...) {

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from isolation import isolated
+from isolation import Outcome, isolated
 
 import hlo
 from hlo.executable import runtime
@@ -77,6 +77,22 @@ def raise_on_small_stack() -> str:
     return in_thread(call, SMALL_STACK)
 
 
+def let_go_on_small_stack(what: str) -> float:
+    """Nothing of MLIR that was made on the larger stack outlives the call there."""
+    text = CALLING.format(number=0) if what == "fails" else PRODUCT.replace("1024", "8")
+    argument = np.zeros((8, 8))
+
+    def call() -> float:
+        try:
+            return float(
+                runtime.on_large_stack(lambda: hlo.compile(text)(argument, argument)[0]).sum()
+            )
+        except hlo.CompileError:
+            return 0.0
+
+    return sum(in_thread(call, SMALL_STACK) for _ in range(3))
+
+
 def test_panels_beyond_the_stack_of_the_calling_thread() -> None:
     outcome = isolated(product_on_small_stack)
     assert not outcome.aborted and outcome.value < 1e-10, outcome
@@ -84,6 +100,11 @@ def test_panels_beyond_the_stack_of_the_calling_thread() -> None:
 
 def test_what_a_callback_raises_comes_back_from_the_larger_stack() -> None:
     assert isolated(raise_on_small_stack).value == "True"
+
+
+@pytest.mark.parametrize("what", ["compiles", "fails"])
+def test_a_thread_ends_whose_context_goes_with_the_larger_stack(what: str) -> None:
+    assert isolated(let_go_on_small_stack, what) == Outcome(value=0.0)
 
 
 def test_the_context_and_errors_of_a_small_stack_are_the_callers() -> None:
