@@ -7,9 +7,9 @@ namespace hlo::runtime {
 
 /// Holds Python's lock for its lifetime, on any thread.
 ///
-/// PyGILState_Release clears the state that PyGILState_Ensure made once nothing counts it: what is cleared and takes the
-/// lock again, such as a `threading.local` with an MLIR context, ends the state a second time. A state that is made here
-/// is counted until it is gone.
+/// PyGILState_Release clears the state that PyGILState_Ensure made once nothing counts it: what is cleared and takes
+/// the lock again, such as a `threading.local` with an MLIR context, ends the state a second time. A state that is made
+/// here is counted until it is gone.
 class PythonScope {
 public:
   PythonScope()
