@@ -33,7 +33,4 @@ from hlo.ir.traversal import operations_named as operations_named
 from hlo.ir.traversal import producer_of as producer_of
 from hlo.ir.traversal import users_of as users_of
 
-_mlir.globals.dialect_search_modules = [
-    "hlo.ir.dialect_modules",
-    *_mlir.globals.dialect_search_modules,
-]
+_mlir.globals.append_dialect_search_prefix("hlo.ir.dialect_modules")

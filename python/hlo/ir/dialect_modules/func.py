@@ -1,1 +1,0 @@
-"""The `func` dialect: passes know its ops by their names, without MLIR's classes for them."""
