@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
 import inspect
 import pkgutil
 import sys
@@ -50,16 +49,20 @@ def load_passes(path: str | Path) -> list[type[Pass]]:
         CompileError: the file cannot be read or run, or defines no pass.
     """
     file = Path(path).absolute()
-    name = f"hlo_loaded_passes.{file.stem}"
-    specification = importlib.util.spec_from_file_location(name, file)
-    if specification is None or specification.loader is None or not file.is_file():
-        raise CompileError(f"{path}: expected a Python file with passes, found none")
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[name] = module  # where dataclasses look their annotations up
     try:
-        specification.loader.exec_module(module)
+        source = file.read_bytes()
+    except OSError as error:
+        raise CompileError(
+            f"{path}: expected a Python file with passes, found none: {error.strerror}"
+        ) from error
+    module = ModuleType(f"hlo_loaded_passes.{file.stem}")
+    module.__file__ = str(file)
+    sys.modules[module.__name__] = module  # where dataclasses look their annotations up
+    try:
+        # Not imported: bytecode of a file that changed within a second would be taken for its own.
+        exec(compile(source, str(file), "exec"), module.__dict__)
     except Exception as error:
-        del sys.modules[name]
+        del sys.modules[module.__name__]
         raise CompileError(
             f"{path}: {_where(error, file)}{type(error).__name__}: {error}"
         ) from error
