@@ -11,6 +11,7 @@ import abc
 import dataclasses
 import enum
 import re
+import shlex
 import types
 import typing
 from typing import Any, ClassVar
@@ -90,13 +91,13 @@ def kebab_case(name: str) -> str:
 
 
 def _option_text(value: Any) -> str:
-    if isinstance(value, bool):
+    if value is None or isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, enum.Enum):
         return str(value.value)
     if isinstance(value, tuple):
         return ",".join(_option_text(item) for item in value)
-    return str(value)
+    return shlex.quote(value) if isinstance(value, str) else str(value)
 
 
 def _convert(pass_name: str, key: str, text: str, hint: Any) -> Any:

@@ -2,8 +2,7 @@
 
 Each op is a function from a position in its result to a value, which asks its operands for theirs
 (the elemental emission of XLA's `elemental_ir_emitter`); loads happen at the kernel's inputs. In
-vector mode one loop variable, the lane variable, advances by the vector width, and a position is
-vectorisable when it is affine in it.
+vector mode the lane variable advances by the width: positions affine in it are vectorisable.
 """
 
 from __future__ import annotations
@@ -420,9 +419,7 @@ class Emitter:
 
     # -- memory ------------------------------------------------------------------------------------
     def note_load(self, buffer: Buffer, offset: Affine) -> None:
-        """Who loads from a buffer without `load` says where: a result takes the memory of an input
-        that is read only where it is written.
-        """
+        """Of who loads without `load`: a result takes an input's memory by where that is read."""
         self.loaded.setdefault(buffer, set()).add(offset)
         if self.body is not None and self.b.is_inside(self.body):
             self.loaded_in_body.setdefault(buffer, set()).add(offset)

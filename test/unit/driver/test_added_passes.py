@@ -101,6 +101,25 @@ def test_passes_may_be_text() -> None:
     assert compiled.options.passes == (("input", "cosine-to-sine,canonicalize"),)
 
 
+@dataclass(frozen=True)
+class Choosy(hlo.Pass):
+    """Has options whose text is not plain."""
+
+    word: str = ""
+    count: int | None = 3
+
+    def run(self, module: ir.Module) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(
+    "given", [Choosy("two words"), Choosy("a,b", None), Choosy("it's"), Choosy("", 4)]
+)
+def test_a_pass_comes_back_from_its_text(given: Choosy) -> None:
+    added = added_passes({"input": given})
+    assert passes_to(Phase.INPUT, PipelineChoice(added=added)) == [given]
+
+
 def test_a_jitted_function_takes_them() -> None:
     import hlo.numpy as hnp
 
