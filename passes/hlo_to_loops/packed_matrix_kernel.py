@@ -241,7 +241,7 @@ class _Product(PanelPacking):
             self._fetch_panel(tile, panel, first, part)
             self._fetch_beside(tile, panel, rows, columns, first, part)
             count = run
-            if s.k % s.fetching_steps:
+            if s.cuts_a_run:
                 left = b.op(f"arith.subi {part.steps}, {outer.iv} : index")
                 count = b.op(f"arith.minui {left}, {run} : index")
             carried = [(value, self.vector()) for value in outer.carried]

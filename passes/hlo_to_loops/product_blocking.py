@@ -117,6 +117,11 @@ class Blocking:
         """Steps of the depth between lines fetched ahead: a power of two, no more than tiles."""
         return min(FETCHING_STEPS, 1 << max(self.tiles.bit_length() - 1, 2))
 
+    @property
+    def cuts_a_run(self) -> bool:
+        """Whether a part of the depth ends between two lines fetched ahead."""
+        return any(steps % self.fetching_steps for steps in (self.depth, self.last_depth))
+
 
 @cache
 def blocking_of(

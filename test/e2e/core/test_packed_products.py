@@ -44,6 +44,26 @@ def test_depth_in_parts(k: int, kind: str) -> None:
     p.check(ulps=128)
 
 
+# Parts of 136, 144 and 176 steps, beside whose products what is packed next is fetched: the parts
+# are not made of whole runs of 16 or 32 steps, the depth is.
+@pytest.mark.parametrize(("n", "k", "kind"), [
+    (256, 272, "f64"), (384, 400, "f64"), (256, 288, "f32"), (384, 352, "f32"), (256, 288, "bf16"),
+])  # fmt: skip
+@pytest.mark.parametrize("computed", [False, True])
+def test_parts_of_the_depth_that_end_between_fetches(
+    n: int, k: int, kind: str, computed: bool
+) -> None:
+    p = Program()
+    m = 301
+    for contract in (([1], [0]), TURNED, LEFT):
+        a = p.sample((m, k) if contract[0] == [1] else (k, m), kind)
+        b = p.sample((k, n) if contract[1] == [0] else (n, k), kind)
+        if computed:
+            a = p.op("multiply", [a, p.sample(a.shape, kind)], a.shape)
+        p.result(bias_and_residual(p, dot(p, a, b, contract), kind))
+    p.check(ulps=128)
+
+
 # 800 floats are 3200 bytes from step to step: the left operand is packed too.
 @pytest.mark.parametrize(("m", "n", "k"), [(800, 20, 16), (1030, 50, 270), (769, 97, 65)])
 def test_left_operand_far_apart(m: int, n: int, k: int) -> None:

@@ -53,3 +53,15 @@ def test_threads_have_the_same_work(threads: int) -> None:
 def test_blocks_have_rows_to_pack_a_panel_for() -> None:
     s = blocking_of(1024, 1024, 1024, 16)
     assert s.tiles * s.rows >= 240 and s.panels >= 4
+
+
+@pytest.mark.parametrize("lanes", [8, 16])
+def test_parts_that_end_between_fetches_are_known(lanes: int) -> None:
+    """All of the depth may be whole runs of fetches where its parts are not."""
+    cut = 0
+    for k in range(16, 1200, 16):
+        s = blocking_of(256, 256, k, lanes)
+        ends = [min(s.k, (part + 1) * s.depth) - part * s.depth for part in range(s.depth_blocks)]
+        cut += s.cuts_a_run and s.k % s.fetching_steps == 0
+        assert s.cuts_a_run == any(steps % s.fetching_steps for steps in ends)
+    assert lanes == 16 or cut
