@@ -27,6 +27,7 @@ from hlo.passes.fusion.op_traits import (
     FOLDS,
     KEEP_ORDER,
     MOVEMENT,
+    alternates,
     folds_agree,
     goes_element_by_element,
     is_free_to_repeat,
@@ -391,6 +392,10 @@ class BlockFusion:
             return FusionDecision.no(
                 "its elements lie apart and are read repeatedly: they are put side by side once"
             )
+        if not self.gpu and self._is_laid_apart_again(node, group):
+            return FusionDecision.no(
+                "its elements alternate and are laid apart again: lanes would compute it in vain"
+            )
         stored = None if self.gpu else judge_looked_up(node, readers, self.prologues)
         if stored is None and not self.gpu:
             stored = judge_joined(node, readers, lambda r: self._readers_in(r, group))
@@ -421,6 +426,25 @@ class BlockFusion:
                     seen.add(made)
                     pending.append(made)
         return is_cheaper_side_by_side(node, rows)
+
+    def _is_laid_apart_again(self, node: Node, group: Group) -> bool:
+        """Whether the kernel lays an op's result apart, which reads what was laid apart before. All
+        lanes compute what half of them use: with each such step in a kernel twice as much.
+        """
+        producers = [operand.producer for operand in node.operands]
+        if not any(producer is not None and alternates(producer) for producer in producers):
+            return False
+        pending = list(node.results)
+        seen = set(pending)
+        for tensor in pending:
+            for reader in self.readers.get(tensor, ()):
+                if reader not in group.nodes:
+                    continue
+                if alternates(reader):
+                    return True
+                pending += [made for made in reader.results if made not in seen]
+                seen.update(reader.results)
+        return False
 
     def _update_conflict(self, node: Node, group: Group) -> str | None:
         """An update in place must not read, through its producers, what it overwrites."""

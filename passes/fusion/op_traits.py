@@ -54,6 +54,13 @@ LONG = 16  # elements that a reduction folds into one, beyond which loops are wo
 FUSIBLE = ELEMENTWISE | MOVEMENT | FOLDS | CONTRACTIONS | {"dynamic_update_slice"}
 
 
+def alternates(node: Node) -> bool:
+    """Whether a row's elements take turns with elements between them, as `pad` lays them apart."""
+    if node.name != "pad" or not node.operands[0].shape:
+        return False
+    return node.attributes["interior_padding"][-1] > 0 and node.operands[0].shape[-1] > 1
+
+
 def is_fusible(node: Node) -> bool:
     """Whether generated loops can hold the op together with others."""
     return node.name in FUSIBLE and not (node.name == "dynamic_slice" and VIEW in node.attributes)

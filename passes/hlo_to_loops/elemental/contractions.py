@@ -13,8 +13,8 @@ from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import ALWAYS, both, guarded
 from hlo.passes.hlo_to_loops.element_types import ElementType, Kind, element_type
+from hlo.passes.hlo_to_loops.elemental.interior_padding import unpadded
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
-from hlo.passes.hlo_to_loops.elemental.reshaping import unpadded
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError, elemental
 from hlo.passes.hlo_to_loops.folds import UNROLL_WHOLE, Fold, fold
 from hlo.passes.hlo_to_loops.graph import Node

@@ -13,7 +13,7 @@ from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.column_folds import ColumnBlock, fold_block, fold_neighbours
 from hlo.passes.hlo_to_loops.conditions import ALWAYS, both, guarded
 from hlo.passes.hlo_to_loops.element_types import ElementType
-from hlo.passes.hlo_to_loops.elemental.reshaping import unpadded
+from hlo.passes.hlo_to_loops.elemental.interior_padding import unpadded
 from hlo.passes.hlo_to_loops.emitter import Emitter, elemental
 from hlo.passes.hlo_to_loops.extremum import extremum_of
 from hlo.passes.hlo_to_loops.folds import (

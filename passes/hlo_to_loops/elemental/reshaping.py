@@ -9,16 +9,12 @@ from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import (
-    ALWAYS,
     Condition,
-    both,
     guarded,
-    in_range,
-    is_zero,
     less_than,
 )
 from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
-from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError, elemental
+from hlo.passes.hlo_to_loops.emitter import Emitter, elemental
 from hlo.passes.hlo_to_loops.graph import Node
 from hlo.passes.hlo_to_loops.index_values import index_value
 
@@ -186,61 +182,6 @@ def _masked_out(em: Emitter, condition: Condition, emit: Callable[[], Value]) ->
     )
     with em.masked(inverse):
         return [emit()]
-
-
-@elemental("pad")
-def pad(em: Emitter, node: Node, _: int, position: Position) -> Value:
-    operand, filler = node.operands
-    attributes = node.attributes
-    dims = em.dims(position, node.results[0].shape)
-    condition, source = ALWAYS, list[Affine]()
-    for i, size, low, gap in zip(
-        dims,
-        operand.shape,
-        attributes["edge_padding_low"],
-        attributes["interior_padding"],
-        strict=True,
-    ):
-        held, index = unpadded(em, i + -low, size, gap + 1)
-        condition = both(em, condition, held)
-        source.append(index)
-
-    def inside() -> list[Value]:
-        named = [em.bounded(i, size) for i, size in zip(source, operand.shape, strict=True)]
-        return [em.element(operand, Position.of_dims(named))]
-
-    return guarded(
-        em, condition, [operand.type], inside, lambda: [em.element(filler, Position.of_dims(()))]
-    )[0]
-
-
-def unpadded(em: Emitter, index: Affine, size: int, step: int) -> tuple[Condition, Affine]:
-    """Where `index` falls among `size` elements laid `step` apart, and whether it hits one."""
-    if size == 0:
-        return Condition(never=True), ZERO
-    held = in_range(em, index, (size - 1) * step + 1)
-    if step == 1 or held.never:
-        return held, index
-    if (exact := index.divmod(step, em.extents)) is not None:
-        quotient, remainder = exact
-    else:
-        if not em.is_uniform(index):
-            raise NotVectorizableError("interior padding along the lanes")
-        b = em.b
-        with b.width(0):
-            name, by = em.index(index), b.index(step)
-            quotient_name = b.op(f"arith.floordivsi {name}, {by} : index")
-            remainder_name = b.op(
-                f"arith.subi {name}, {b.op(f'arith.muli {quotient_name}, {by} : index')} : index"
-            )
-        # Out of range the quotient is anything; it is used only where the condition holds.
-        quotient, remainder = (
-            em.name_index(quotient_name, size),
-            em.name_index(remainder_name, step),
-        )
-        if size == 1:
-            quotient = ZERO
-    return both(em, held, is_zero(em, remainder)), quotient
 
 
 @elemental("bitcast_convert")

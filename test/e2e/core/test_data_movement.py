@@ -49,13 +49,13 @@ def test_slices(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("shape", [(5,), (33,), (3, 17), (2, 1, 20)])
+@pytest.mark.parametrize("shape", [(5,), (33,), (3, 17), (2, 1, 20), (2, 70)])
 def test_pads(kind: str, shape: tuple[int, ...]) -> None:
     """Low, high and interior padding of either sign, in the last dimension and in the first."""
     p = Program()
     x, filler = p.sample(shape, kind), p.sample((), kind)
     rank = len(shape)
-    for low, high, gap in itertools.product((-2, 0, 3), (-1, 0, 19), (0, 1, 2)):
+    for low, high, gap in itertools.product((-2, 0, 3), (-1, 0, 19), (0, 1, 2, 3, 4)):
         for d in {0, rank - 1}:
             lows, highs, gaps = [0] * rank, [0] * rank, [0] * rank
             lows[d], highs[d], gaps[d] = low, high, gap
@@ -193,6 +193,30 @@ def test_reshapes_inside_chains(kind: str) -> None:
         t = p.op("transpose", [r], shape[::-1], attributes=f"permutation = array<i64: {order}>")
         back = p.op("reshape", [t], (6, 10))
         p.result(p.op("multiply", [back, x], (6, 10)), r)
+    p.check()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [6, 32, 151])
+def test_interleaved_twice(kind: str, size: int) -> None:
+    """Elements that alternate with others, and what is made of them again, as a scan by halves."""
+    p = Program()
+    x, y, filler = p.sample((size,), kind), p.sample((size,), kind), p.sample((), kind)
+    for _ in range(2):
+        parts: list[Value] = []
+        for source, low in ((x, 0), (y, 1)):
+            parts.append(
+                p.op(
+                    "pad", [p.op("add", [source, source], (size,)), filler], (2 * size,),
+                    attributes=f"edge_padding_low = array<i64: {low}>, "
+                    f"edge_padding_high = array<i64: {1 - low}>, "
+                    "interior_padding = array<i64: 1>",
+                )
+            )  # fmt: skip
+        size *= 2
+        x = p.op("add", parts, (size,))
+        y = p.op("add", [x, x], (size,))
+    p.result(x, y)
     p.check()
 
 
