@@ -10,6 +10,7 @@ from hlo.lax.contraction import (
     conv_transpose,
     dot,
     dot_general,
+    ragged_dot,
 )
 from hlo.lax.control_flow import cond, fori_loop, switch, while_loop
 from hlo.lax.elementwise import (
@@ -231,6 +232,7 @@ __all__ = [
     "polygamma",
     "population_count",
     "pow",
+    "ragged_dot",
     "real",
     "reduce",
     "reduce_and",

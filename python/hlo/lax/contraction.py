@@ -103,6 +103,53 @@ def _dimensions_fit(a: Tracer, b: Tracer, left: Sequence[int], right: Sequence[i
 
 
 @operation
+def ragged_dot(
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    group_sizes: ArrayLike,
+    precision: str | None = None,
+    preferred_element_type: DtypeLike = None,
+) -> Tracer:
+    """Product of a matrix whose rows, or columns, come in groups of different sizes.
+
+    Args:
+        lhs: (m, k).
+        rhs: (groups, k, n), a matrix for each group of rows, and the result is (m, n), with zeros
+            in rows past the last group; or (k, n), and the groups are of columns of `lhs` and rows
+            of `rhs`, and the result is (groups, m, n).
+        group_sizes: integers (groups,).
+        precision: ``DEFAULT``, ``HIGH`` or ``HIGHEST``.
+        preferred_element_type: dtype of the result and of the sum; the operands' by default.
+    """
+    a, b, sizes = to_tracer(lhs), to_tracer(rhs), to_tracer(group_sizes)
+    op = "hlo.ragged_dot"
+    if a.ndim != 2 or b.ndim not in (2, 3) or sizes.ndim != 1 or a.shape[1] != b.shape[-2]:
+        raise shape_error(
+            op,
+            "expected (m, k), (groups, k, n) or (k, n), and (groups,), found "
+            f"{a.aval}, {b.aval} and {sizes.aval}",
+        )
+    if b.ndim == 3 and b.shape[0] != sizes.shape[0]:
+        raise shape_error(op, f"expected {b.shape[0]} group sizes, found {sizes.aval}")
+    if a.dtype != b.dtype and preferred_element_type is None:
+        raise dtype_error(op, f"expected operands of one type, found {a.aval} and {b.aval}")
+    ragged, group, contracting = (0, "[0]", 1) if b.ndim == 3 else (1, "[]", 0)
+    numbers = (
+        "#hlo.ragged_dot<lhs_batching_dimensions = [], rhs_batching_dimensions = [], "
+        f"lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [{contracting}], "
+        f"lhs_ragged_dimensions = [{ragged}], rhs_group_dimensions = {group}>"
+    )
+    attribute = {
+        "ragged_dot_dimension_numbers": attributes.parsed(numbers),
+        "precision_config": _precision(op, precision),
+    }
+    dtype = a.dtype if preferred_element_type is None else canonical_dtype(preferred_element_type)
+    shape = (a.shape[0], b.shape[-1])
+    shape = shape if b.ndim == 3 else (sizes.shape[0], *shape)
+    return emit("ragged_dot", (a, b, sizes), (ShapeDtype(shape, dtype),), attribute)[0]
+
+
+@operation
 def dot(
     lhs: ArrayLike,
     rhs: ArrayLike,

@@ -25,6 +25,7 @@ X = floats(2, 5, 6)
 IMAGE = floats(2, 8, 9, 4)
 KERNEL = floats(3, 2, 4, 6)
 NHWC = ("NHWC", "HWIO", "NHWC")
+GROUPS = np.array([1, 3], np.int32)
 BITS = np.array([0, 1, 0x7FFFFFFF, -1, -(2**31), 12345], np.int32)
 
 
@@ -121,6 +122,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
         n.dot_general(X, X, (((0, 1), (0, 1)), ((), ()))),
         n.dot(X[0], X[0].T.copy()),
     ),
+    "ragged_dot": lambda n: n.ragged_dot(X[0], X[:, :3].swapaxes(1, 2).copy(), GROUPS),
     "dot_general_integers": lambda n: n.dot_general(
         BITS.astype(np.int8),
         BITS.astype(np.int8),
@@ -239,6 +241,8 @@ def test_element_types_go_through(dtype: Any) -> None:
     ("function", "message"),
     [
         (lambda: lax.dot_general(X, X, (((1,), (2,)), ((), ()))), "contracting dimensions"),
+        (lambda: lax.ragged_dot(X[0], X, GROUPS), r"expected \(m, k\), \(groups, k, n\)"),
+        (lambda: lax.ragged_dot(X[0], X[:1].mT, GROUPS), "expected 1 group sizes"),
         (lambda: lax.dynamic_slice(X, (0, 0), (1, 1, 1)), "expected 3 start indices, found 2"),
         (lambda: lax.dynamic_slice(X, (0, 0, 0), (1, 1, 7)), "expected slice sizes within"),
         (lambda: lax.pad(X, 0.0, ((0, 0, -1),) * 3), "interior >= 0"),

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F  # noqa: N812
 from control import control_flow, in_place, scans
+from grouped import grouped_products
 from layers import attention, convolutions, normalization, pooling, resampling
 
 aten = torch.ops.aten
@@ -489,6 +490,14 @@ FAMILIES: dict[str, tuple[Callable[..., list[torch.Tensor]], Callable[[], Tensor
     ),
     "creation": (creation, lambda: (_draw(2, 2),)),
     "products": (products, lambda: (_draw(2, 3, 4), _draw(2, 4, 5), _draw(3, 5), _draw(4))),
+    "grouped_products": (
+        grouped_products,
+        lambda: (
+            _draw(8, 16),
+            _draw(4, 16, 8),
+            torch.tensor([2, 2, 6, 7], dtype=torch.int32),
+        ),
+    ),
     "attention": (
         attention,
         lambda: (

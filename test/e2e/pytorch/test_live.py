@@ -60,6 +60,22 @@ class Network(torch.nn.Module):
         return self.out(F.adaptive_avg_pool2d(x, 1).flatten(1))
 
 
+class SharedKeys(torch.nn.Module):
+    """Attention of four heads of queries and two of keys."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queries, self.keys = torch.nn.Linear(32, 32), torch.nn.Linear(32, 16)
+        self.values = torch.nn.Linear(32, 16)
+
+    def forward(self, x: Any) -> Any:
+        """Causal attention."""
+        parts = (self.queries(x), self.keys(x), self.values(x))
+        q, k, v = (p.view(*x.shape[:2], -1, 8).transpose(1, 2) for p in parts)
+        seen = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+        return seen.transpose(1, 2).flatten(2)
+
+
 class Language(torch.nn.Module):
     """An embedding, a layer and scores of the next token."""
 
@@ -129,13 +145,14 @@ def trained(make: Callable[[], Any], x: Any, loss: Callable[[Any], Any], compile
     return losses, list(model.state_dict().values())
 
 
-@pytest.mark.parametrize("name", ["convolutions", "attention", "embedding"])
+@pytest.mark.parametrize("name", ["convolutions", "attention", "shared keys", "embedding"])
 def test_training_steps_are_those_of_eager_mode(name: str) -> None:
     torch.manual_seed(1)
     classes, tokens = torch.randint(0, 10, (4,)), torch.randint(0, 50, (2, 16))
     cases: dict[str, Any] = {
         "convolutions": (Network, torch.randn(4, 3, 16, 16), lambda y: F.cross_entropy(y, classes)),
         "attention": (Block, torch.randn(2, 32, 64), lambda y: (y**2).mean()),
+        "shared keys": (SharedKeys, torch.randn(2, 16, 32), lambda y: (y**2).mean()),
         "embedding": (
             Language,
             tokens,
@@ -148,6 +165,46 @@ def test_training_steps_are_those_of_eager_mode(name: str) -> None:
     np.testing.assert_allclose(losses, expected, rtol=1e-5)
     for ours, theirs in zip(state, held, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["Mixtral", "Qwen2Moe"])
+def test_tokens_go_to_their_experts(name: str) -> None:
+    """Models of the package transformers: exported, and gradients through `torch.compile`."""
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    experts = {
+        "Mixtral": {"num_local_experts": 4},
+        "Qwen2Moe": {"num_experts": 8, "moe_intermediate_size": 24, "num_experts_per_tok": 2},
+    }
+    config = getattr(transformers, f"{name}Config")(
+        vocab_size=50, hidden_size=32, intermediate_size=48, num_hidden_layers=1,
+        num_attention_heads=4, num_key_value_heads=2, use_cache=False, **experts[name],
+    )  # fmt: skip
+    model = getattr(transformers, f"{name}ForCausalLM")(config).eval()
+    tokens = torch.randint(0, 50, (2, 12))
+
+    class Scores(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, x: Any) -> Any:
+            return self.model(x).logits
+
+    def gradients(function: Any) -> dict[str, Any]:
+        model.zero_grad()
+        function(tokens).square().mean().backward()
+        return {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}
+
+    with torch.no_grad():
+        expected = Scores()(tokens)
+    found = hlo.from_torch(Scores(), tokens).compile()(tokens)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
+    ours, theirs = gradients(torch.compile(Scores(), backend=backend)), gradients(Scores())
+    assert ours.keys() == theirs.keys()
+    for key, value in theirs.items():
+        torch.testing.assert_close(ours[key], value, rtol=1e-4, atol=1e-6)
 
 
 def test_each_shape_is_compiled_once() -> None:

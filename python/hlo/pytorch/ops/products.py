@@ -239,7 +239,9 @@ def flash_attention(
     attn_mask: Tracer | None = None,
     scale: float | None = None,
 ) -> tuple[Tracer, Tracer]:
-    """`scaled_dot_product_attention`, with the log-sum-exp of each row's scores."""
+    """`scaled_dot_product_attention`, with the log-sum-exp of each row's scores; a head of keys may
+    serve several of queries."""
+    key, value = (_for_each_query_head(x, query) for x in (key, value))
     found = scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale)
     scores, _ = _masked(_scores(query, key, scale), attn_mask, is_causal)
     return found, nn.logsumexp(scores, axis=-1)
@@ -259,6 +261,8 @@ def flash_attention_backward(
     scale: float | None = None,
 ) -> tuple[Tracer, Tracer, Tracer]:
     """Gradients by query, key and value; the weights are computed again from the scores."""
+    key_heads, value_heads = key, value
+    key, value = (_for_each_query_head(x, query) for x in (key, value))
     q, k, v, g = (widened(x) for x in (query, key, value, grad_out))
     factor = 1 / sqrt(query.shape[-1]) if scale is None else scale
     scores, seen = _masked(_scores(query, key, scale), attn_mask, is_causal)
@@ -276,9 +280,24 @@ def flash_attention_backward(
     by_key = hnp.matmul(hnp.swapaxes(by_scores, -1, -2), q)
     return (
         convert(by_query, query.dtype),
-        convert(by_key, key.dtype),
-        convert(by_value, value.dtype),
+        convert(_summed_by_head(by_key, key_heads), key.dtype),
+        convert(_summed_by_head(by_value, value_heads), value.dtype),
     )
+
+
+def _for_each_query_head(value: Tracer, query: Tracer) -> Tracer:
+    """(..., heads of keys, keys, features) repeated for the query heads that each serves."""
+    times = query.shape[-3] // value.shape[-3]
+    return value if times == 1 else hnp.repeat(value, times, axis=-3)
+
+
+def _summed_by_head(gradient: Tracer, value: Tracer) -> Tracer:
+    """The gradient by what `_for_each_query_head` repeated."""
+    *batch, heads, length, features = value.shape
+    if gradient.shape[-3] == heads:
+        return gradient
+    grouped = lax.reshape(gradient, (*batch, heads, gradient.shape[-3] // heads, length, features))
+    return hnp.sum(grouped, axis=-3)
 
 
 @aten("scaled_dot_product_attention")
@@ -310,9 +329,8 @@ def scaled_dot_product_attention(
             f"{dropout_p}; export the model in eval mode",
             op="aten.scaled_dot_product_attention",
         )
-    if enable_gqa and key.shape[-3] != query.shape[-3]:
-        times = query.shape[-3] // key.shape[-3]
-        key, value = (hnp.repeat(x, times, axis=-3) for x in (key, value))
+    if enable_gqa:
+        key, value = (_for_each_query_head(x, query) for x in (key, value))
     scores, seen = _masked(_scores(query, key, scale), attn_mask, is_causal)
     found = hnp.matmul(nn.softmax(scores, axis=-1), widened(value))
     if seen is not None:

@@ -18,6 +18,11 @@ def aten(*overloads: str) -> Callable[[F], F]:
     return _entering(list(full))
 
 
+def of_library(*operators: str) -> Callable[[F], F]:
+    """Enters a function as the meaning of a library's own operators (``transformers.name``)."""
+    return _entering([f"{operator}.default" for operator in operators])
+
+
 def higher_order(name: str) -> Callable[[F], F]:
     """Enters a function as the meaning of an operator on graphs; its arguments count by place."""
     return _entering([f"higher_order.{name}"])
