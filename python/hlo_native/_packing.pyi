@@ -28,6 +28,14 @@ def place_in_order(
     order: npt.NDArray[np.int32],
     *,
     best_fit: bool,
+    seconds: float = ...,
+) -> npt.NDArray[np.int64]: ...
+def place_as_allocated(
+    start: npt.NDArray[np.int64],
+    end: npt.NDArray[np.int64],
+    size: npt.NDArray[np.int64],
+    alignment: npt.NDArray[np.int64],
+    by_start: npt.NDArray[np.int32],
 ) -> npt.NDArray[np.int64]: ...
 def search(
     start: npt.NDArray[np.int64],

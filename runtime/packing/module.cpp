@@ -42,6 +42,19 @@ Problem makeProblem(const Column<int64_t> &start, const Column<int64_t> &end, co
   return problem;
 }
 
+std::vector<int32_t> toPermutation(const Column<int32_t> &order, size_t count) {
+  std::vector<char> seen(count, 0);
+  std::vector<int32_t> result = toVector(order);
+  for (int32_t i : result) {
+    if (i < 0 || static_cast<size_t>(i) >= count || seen[i])
+      throw std::invalid_argument("order is not a permutation");
+    seen[i] = 1;
+  }
+  if (result.size() != count)
+    throw std::invalid_argument("order is not a permutation");
+  return result;
+}
+
 } // namespace
 
 NB_MODULE(_packing, module) {
@@ -63,25 +76,36 @@ NB_MODULE(_packing, module) {
   module.def(
       "place_in_order",
       [](Column<int64_t> start, Column<int64_t> end, Column<int64_t> size, Column<int64_t> alignment,
-         Column<int32_t> order, bool bestFit) {
+         Column<int32_t> order, bool bestFit, double seconds) {
         Problem problem = makeProblem(start, end, size, alignment);
-        std::vector<char> seen(problem.count(), 0);
-        for (int32_t i : toVector(order)) {
-          if (i < 0 || i >= problem.count() || seen[i])
-            throw std::invalid_argument("order is not a permutation");
-          seen[i] = 1;
-        }
-        if (order.shape(0) != seen.size())
-          throw std::invalid_argument("order is not a permutation");
+        std::vector<int32_t> permutation = toPermutation(order, problem.count());
         std::vector<int64_t> offsets;
         {
           nb::gil_scoped_release released;
-          offsets = placeInOrder(problem, toVector(order), bestFit ? Fit::Best : Fit::First);
+          offsets = placeInOrder(problem, permutation, bestFit ? Fit::Best : Fit::First, seconds);
         }
         return toArray(std::move(offsets));
       },
       nb::arg("start"), nb::arg("end"), nb::arg("size"), nb::arg("alignment"), nb::arg("order"), nb::kw_only(),
-      nb::arg("best_fit"));
+      nb::arg("best_fit"), nb::arg("seconds") = 0.0);
+
+  module.def(
+      "place_as_allocated",
+      [](Column<int64_t> start, Column<int64_t> end, Column<int64_t> size, Column<int64_t> alignment,
+         Column<int32_t> byStart) {
+        Problem problem = makeProblem(start, end, size, alignment);
+        std::vector<int32_t> permutation = toPermutation(byStart, problem.count());
+        for (size_t k = 1; k < permutation.size(); ++k)
+          if (problem.start[permutation[k - 1]] > problem.start[permutation[k]])
+            throw std::invalid_argument("the order is not that of the starts");
+        std::vector<int64_t> offsets;
+        {
+          nb::gil_scoped_release released;
+          offsets = placeAsAllocated(problem, permutation);
+        }
+        return toArray(std::move(offsets));
+      },
+      nb::arg("start"), nb::arg("end"), nb::arg("size"), nb::arg("alignment"), nb::arg("by_start"));
 
   module.def(
       "search",

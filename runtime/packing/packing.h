@@ -33,8 +33,13 @@ enum class Fit {
 };
 
 /// Places buffers one after the other, in the given order, beside those already placed; returns the offset of each.
-/// `order` is a permutation of 0 .. count - 1.
-std::vector<int64_t> placeInOrder(const Problem &problem, const std::vector<int32_t> &order, Fit fit);
+/// `order` is a permutation of 0 .. count - 1. Nothing is returned if that takes longer than `seconds`; 0 is no limit.
+std::vector<int64_t> placeInOrder(const Problem &problem, const std::vector<int32_t> &order, Fit fit, double seconds);
+
+/// Places buffers as an allocator would while the program runs: each when it starts, where others have ended, into the
+/// smallest gap that is large enough. Takes n log n steps, where `placeInOrder` looks at each pair that is live
+/// together. `byStart` is a permutation of 0 .. count - 1 in the order of the starts.
+std::vector<int64_t> placeAsAllocated(const Problem &problem, const std::vector<int32_t> &byStart);
 
 enum class Outcome {
   Placed,     // all buffers lie below the capacity

@@ -8,6 +8,13 @@
 #include "packing.h"
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <queue>
+#include <set>
+#include <utility>
 
 namespace hlo::packing {
 namespace {
@@ -17,6 +24,41 @@ struct PlacedBuffer {
   int64_t top;
   int64_t start;
   int64_t end;
+};
+
+/// Buffers by offset, equal ones as they came. In blocks, since the whole of time may hold 100,000: moving what lies
+/// behind a new one would cost more than all passes.
+class BuffersByOffset {
+public:
+  void insert(const PlacedBuffer &buffer) {
+    if (blocks.empty())
+      blocks.emplace_back();
+    auto block = std::upper_bound(
+        blocks.begin(), blocks.end(), buffer.offset,
+        [](int64_t offset, const std::vector<PlacedBuffer> &b) { return !b.empty() && offset < b.front().offset; });
+    if (block != blocks.begin())
+      --block;
+    auto byOffset = [](const PlacedBuffer &a, const PlacedBuffer &b) { return a.offset < b.offset; };
+    block->insert(std::upper_bound(block->begin(), block->end(), buffer, byOffset), buffer);
+    if (block->size() < kMostInBlock)
+      return;
+    std::vector<PlacedBuffer> upper(block->begin() + kMostInBlock / 2, block->end());
+    block->resize(kMostInBlock / 2);
+    blocks.insert(block + 1, std::move(upper));
+  }
+
+  /// Calls `visit` with each in order until it returns false.
+  template <typename Visit> void forEach(Visit visit) const {
+    for (const std::vector<PlacedBuffer> &block : blocks)
+      for (const PlacedBuffer &buffer : block)
+        if (!visit(buffer))
+          return;
+  }
+
+private:
+  static constexpr size_t kMostInBlock = 512;
+
+  std::vector<std::vector<PlacedBuffer>> blocks;
 };
 
 /// Heap-numbered: node 1 is all of time, the children of node k are 2k and 2k + 1.
@@ -33,18 +75,15 @@ public:
     nodes.resize(size_t{2} << levels);
   }
 
-  const std::vector<PlacedBuffer> &candidates(int64_t start, int64_t end) const {
+  const BuffersByOffset &candidates(int64_t start, int64_t end) const {
     return nodes[smallestNode(leafOf(start), leafOf(end - 1))];
   }
 
   void insert(const PlacedBuffer &buffer) {
     size_t first = leafOf(buffer.start), last = leafOf(buffer.end - 1);
     for (; first > 0; first /= 2, last /= 2)
-      for (size_t node = first; node <= last; ++node) {
-        auto byOffset = [](const PlacedBuffer &a, const PlacedBuffer &b) { return a.offset < b.offset; };
-        auto &list = nodes[node];
-        list.insert(std::upper_bound(list.begin(), list.end(), buffer, byOffset), buffer);
-      }
+      for (size_t node = first; node <= last; ++node)
+        nodes[node].insert(buffer);
   }
 
 private:
@@ -67,21 +106,96 @@ private:
 
   std::vector<int64_t> times;
   int levels = 0;
-  std::vector<std::vector<PlacedBuffer>> nodes;
+  std::vector<BuffersByOffset> nodes;
+};
+
+/// What is free below the top of an arena, by offset and by size; neighbours are one.
+class Gaps {
+public:
+  /// Takes room for a buffer: of the gaps by size the first in which it fits, or on top.
+  int64_t take(int64_t size, int64_t alignment) {
+    for (auto gap = bySize.lower_bound({size, 0}); gap != bySize.end(); ++gap) {
+      const auto [room, begin] = *gap;
+      const int64_t offset = alignUp(begin, alignment), end = begin + room;
+      if (offset + size > end)
+        continue;
+      remove(begin, room);
+      add(begin, offset - begin);
+      add(offset + size, end - offset - size);
+      return offset;
+    }
+    const int64_t offset = alignUp(top, alignment);
+    add(top, offset - top);
+    top = offset + size;
+    return offset;
+  }
+
+  void give(int64_t offset, int64_t size) {
+    auto after = byOffset.lower_bound(offset);
+    if (after != byOffset.end() && after->first == offset + size) {
+      const auto [begin, room] = *after;
+      after = std::next(after);
+      remove(begin, room);
+      size += room;
+    }
+    if (after != byOffset.begin()) {
+      const auto [begin, room] = *std::prev(after);
+      if (begin + room == offset) {
+        remove(begin, room);
+        offset = begin;
+        size += room;
+      }
+    }
+    add(offset, size);
+  }
+
+private:
+  void add(int64_t offset, int64_t size) {
+    if (size == 0)
+      return;
+    byOffset.emplace(offset, size);
+    bySize.emplace(size, offset);
+  }
+
+  void remove(int64_t offset, int64_t size) {
+    byOffset.erase(offset);
+    bySize.erase({size, offset});
+  }
+
+  int64_t top = 0;
+  std::map<int64_t, int64_t> byOffset;          // offset, size
+  std::set<std::pair<int64_t, int64_t>> bySize; // size, offset
 };
 
 } // namespace
 
-std::vector<int64_t> placeInOrder(const Problem &problem, const std::vector<int32_t> &order, Fit fit) {
+std::vector<int64_t> placeAsAllocated(const Problem &problem, const std::vector<int32_t> &byStart) {
+  std::vector<int64_t> offsets(problem.count(), 0);
+  Gaps gaps;
+  std::priority_queue<std::pair<int64_t, int32_t>, std::vector<std::pair<int64_t, int32_t>>, std::greater<>> ends;
+  for (int32_t i : byStart) {
+    for (; !ends.empty() && ends.top().first <= problem.start[i]; ends.pop())
+      gaps.give(offsets[ends.top().second], problem.size[ends.top().second]);
+    offsets[i] = gaps.take(problem.size[i], problem.alignment[i]);
+    ends.emplace(problem.end[i], i);
+  }
+  return offsets;
+}
+
+std::vector<int64_t> placeInOrder(const Problem &problem, const std::vector<int32_t> &order, Fit fit, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
   std::vector<int64_t> offsets(problem.count(), 0);
   TimeIndex placed(problem);
   for (int32_t i : order) {
+    if (seconds > 0 && std::chrono::duration<double>(Clock::now() - begin).count() > seconds)
+      return {};
     const int64_t start = problem.start[i], end = problem.end[i];
     const int64_t size = problem.size[i], alignment = problem.alignment[i];
     int64_t top = 0, chosen = -1, leastRest = 0;
-    for (const PlacedBuffer &other : placed.candidates(start, end)) {
+    placed.candidates(start, end).forEach([&](const PlacedBuffer &other) {
       if (other.start >= end || other.end <= start)
-        continue;
+        return true;
       if (other.offset > top) {
         const int64_t offset = alignUp(top, alignment);
         const int64_t rest = other.offset - offset - size;
@@ -89,11 +203,12 @@ std::vector<int64_t> placeInOrder(const Problem &problem, const std::vector<int3
           chosen = offset;
           leastRest = rest;
           if (fit == Fit::First || rest == 0)
-            break;
+            return false;
         }
       }
       top = std::max(top, other.top);
-    }
+      return true;
+    });
     offsets[i] = chosen < 0 ? alignUp(top, alignment) : chosen;
     placed.insert({offsets[i], offsets[i] + size, start, end});
   }

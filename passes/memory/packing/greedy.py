@@ -18,6 +18,8 @@ from hlo_native import _packing
 
 # Below this many buffers the Python loop is faster than handing them to the native one.
 _NATIVE_FROM = 24
+# From this many pairs of buffers that are live together a rule takes tenths of a second and more.
+_SLOW_PAIRS = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -52,22 +54,51 @@ GREEDY_RULES: tuple[GreedyRule, ...] = (
 )
 
 
-def greedy_placements(columns: Columns) -> Iterator[tuple[str, Int64s]]:
-    """(name, offsets) of each rule in turn, computed when asked for."""
+def greedy_placements(
+    columns: Columns, seconds_left: Callable[[], float] | None = None
+) -> Iterator[tuple[str, Int64s]]:
+    """(name, offsets) of each rule in turn, computed when asked for.
+
+    Args:
+        columns: the buffers.
+        seconds_left: how long a rule may take; the first that takes longer is the end. Where there
+            is a limit, and rules are slow, what an allocator would do comes first, for it is not.
+    """
+    limited = seconds_left is not None and columns.conflicts > _SLOW_PAIRS
+    if limited:
+        yield "as allocated", place_as_allocated(columns)
     for rule in GREEDY_RULES:
-        yield rule.name, place_in_order(columns, rule.order(columns), best_fit=rule.best_fit)
+        # As no limit is 0 seconds, none left are very few.
+        limit = max(seconds_left(), 1e-9) if seconds_left is not None and limited else 0.0
+        offsets = place_in_order(
+            columns, rule.order(columns), best_fit=rule.best_fit, seconds=limit
+        )
+        if len(offsets) < len(columns):
+            return
+        yield rule.name, offsets
 
 
-def place_in_order(columns: Columns, order: orders.Order, *, best_fit: bool) -> Int64s:
-    """Offsets of buffers that are placed in `order`, a permutation: int64 of shape [n].
+def place_as_allocated(columns: Columns) -> Int64s:
+    """Offsets that an allocator would give while the program runs, each time the smallest gap that
+    is large enough."""
+    buffers = (columns.start, columns.end, columns.size, columns.alignment)
+    return _packing.place_as_allocated(*buffers, orders.by_start(columns))
+
+
+def place_in_order(
+    columns: Columns, order: orders.Order, *, best_fit: bool, seconds: float = 0.0
+) -> Int64s:
+    """Offsets of buffers that are placed in `order`, a permutation: int64 of shape [n], or of shape
+    [0] if that takes longer than `seconds` and they are not 0.
 
     `place_few` and the native function (runtime/packing) give the same offsets.
     """
     if len(columns) < _NATIVE_FROM:
         return place_few(columns, order.tolist(), best_fit=best_fit)
-    return _packing.place_in_order(
-        columns.start, columns.end, columns.size, columns.alignment, order, best_fit=best_fit
-    )
+    buffers = (columns.start, columns.end, columns.size, columns.alignment)
+    if seconds == 0:
+        return _packing.place_in_order(*buffers, order, best_fit=best_fit)
+    return _packing.place_in_order(*buffers, order, best_fit=best_fit, seconds=seconds)
 
 
 def place_few(columns: Columns, order: Sequence[int], *, best_fit: bool) -> Int64s:

@@ -48,8 +48,9 @@ def pack(
     Args:
         buffers: in any order, with distinct ids.
         capacity: bytes the arena may have.
-        time_budget_s: seconds, about, to find a placement in. 0 is a small effort that depends on
-            the number of buffers, not on the machine.
+        time_budget_s: seconds, about, to find a placement in; at least what it takes to place each
+            buffer once. 0 is a small effort that depends on the number of buffers, not on the
+            machine.
         strategy: "greedy" never searches, "search" only searches unless that finds nothing, "auto"
             is greedy placement, then search.
 
@@ -58,13 +59,15 @@ def pack(
         ArgumentError: an argument has no meaning.
     """
     _check_arguments(capacity, time_budget_s, strategy)
+    timed = Effort(seconds=time_budget_s) if time_budget_s > 0 else None
     check_buffers(buffers)
     conflicting = [b for b in buffers if b.size > 0 and b.start < b.end]
     # Buffers that are live at no moment conflict with none: they lie at 0.
     apart = max((b.size for b in buffers if b.start == b.end), default=0)
     if not conflicting:
         return Placement(dict.fromkeys((b.id for b in buffers), 0), apart, apart, "no conflicts")
-    packer = _Packer(Columns.of(conflicting), apart, capacity, time_budget_s)
+    effort = timed or Effort(steps=min(_STEPS_PER_BUFFER * len(conflicting), _MAX_STEPS))
+    packer = _Packer(Columns.of(conflicting), apart, capacity, effort)
     if strategy == "search":
         packer.search()
     if strategy != "search" or packer.offsets is None:
@@ -79,17 +82,11 @@ def pack(
 class _Packer:
     """The best placement so far, and what it is measured against."""
 
-    def __init__(
-        self, columns: Columns, floor: int, capacity: int | None, time_budget_s: float
-    ) -> None:
+    def __init__(self, columns: Columns, floor: int, capacity: int | None, effort: Effort) -> None:
         self.columns = columns
         self.floor = floor
         self.capacity = capacity
-        self.effort = (
-            Effort(seconds=time_budget_s)
-            if time_budget_s > 0
-            else Effort(steps=min(_STEPS_PER_BUFFER * len(columns), _MAX_STEPS))
-        )
+        self.effort = effort
         self.bound = max(columns_bound(columns), floor)
         self.offsets: Int64s | None = None
         self.height = 0
@@ -120,7 +117,8 @@ class _Packer:
 
     def greedy(self) -> None:
         pairs = 0
-        for tried, (name, offsets) in enumerate(greedy_placements(self.columns), 1):
+        limit = None if self.effort.deadline is None else lambda: self.effort.seconds(1.0)
+        for tried, (name, offsets) in enumerate(greedy_placements(self.columns, limit), 1):
             self.offer(offsets, name)
             pairs += self.columns.conflicts
             enough = pairs >= _GREEDY_PAIRS if self.effort.deadline is None else self.effort.spent

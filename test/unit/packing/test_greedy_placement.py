@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from hlo.passes.memory.packing import Buffer, check_placement
 from hlo.passes.memory.packing.columns import Columns
-from hlo.passes.memory.packing.greedy import GREEDY_RULES, GreedyRule, place_few
+from hlo.passes.memory.packing.greedy import (
+    GREEDY_RULES,
+    GreedyRule,
+    place_as_allocated,
+    place_few,
+    place_in_order,
+)
 from hlo.passes.memory.packing.model import Placement
 from hlo_native import _packing
 
@@ -81,6 +87,58 @@ def problems(draw: st.DrawFn) -> list[Buffer]:
 @settings(max_examples=100, deadline=None)
 def test_the_native_loop_places_as_the_python_one(buffers: list[Buffer], best_fit: bool) -> None:
     place(buffers, best_fit=best_fit)
+
+
+def test_long_lists_of_placed_buffers_stay_in_order() -> None:
+    """2,000 buffers live together: lists are kept in blocks of at most 512."""
+    rng = np.random.default_rng(0)
+    rows = zip(*(rng.integers(1, top, 2000).tolist() for top in (40, 60, 50)), strict=True)
+    buffers = [Buffer(i, start, start + 20, size, a) for i, (start, size, a) in enumerate(rows)]
+    for best_fit in (False, True):
+        place(buffers, best_fit=best_fit)
+
+
+def test_an_allocator_takes_the_smallest_gap_and_joins_what_ends() -> None:
+    buffers = [
+        Buffer("a", 0, 9, 10),
+        Buffer("b", 0, 1, 8),
+        Buffer("c", 0, 9, 10),
+        Buffer("d", 0, 2, 4),
+        Buffer("e", 0, 3, 6),
+        Buffer("f", 0, 9, 1),
+        Buffer("in d", 2, 3, 2),  # 4 bytes at 28 are free, and 8 at 10
+        Buffer("in d and e", 3, 9, 10),
+        Buffer("aligned", 3, 9, 4, 7),  # of 8 bytes at 10 those from 14
+    ]
+    columns = Columns.of(buffers)
+    order = np.arange(len(buffers), dtype=np.int32)
+    offsets = _packing.place_as_allocated(
+        columns.start, columns.end, columns.size, columns.alignment, order
+    )
+    assert offsets.tolist() == [0, 10, 18, 28, 32, 38, 28, 28, 14]
+    with pytest.raises(ValueError, match="not that of the starts"):
+        _packing.place_as_allocated(
+            columns.start, columns.end, columns.size, columns.alignment, order[::-1].copy()
+        )
+
+
+@given(buffers=problems())
+@settings(max_examples=100, deadline=None)
+def test_an_allocator_gives_a_placement(buffers: list[Buffer]) -> None:
+    columns = Columns.of(buffers)
+    offsets = place_as_allocated(columns)
+    height = int((offsets + columns.size).max())
+    placement = Placement(
+        {b.id: int(o) for b, o in zip(buffers, offsets, strict=True)}, height, 0, "as allocated"
+    )
+    check_placement(buffers, placement)
+
+
+def test_no_time_places_nothing() -> None:
+    columns = Columns.of([Buffer(i, i, i + 2, 1) for i in range(100)])
+    order = np.arange(100, dtype=np.int32)
+    assert place_in_order(columns, order, best_fit=True, seconds=1e-9).size == 0
+    assert place_in_order(columns, order, best_fit=True, seconds=60.0).size == 100
 
 
 @pytest.mark.parametrize("rule", GREEDY_RULES, ids=lambda rule: rule.name)

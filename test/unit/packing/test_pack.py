@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from hlo.diagnostics import ArgumentError
@@ -104,6 +105,14 @@ def test_a_result_without_a_time_budget_is_reproducible() -> None:
 def test_offsets_do_not_depend_on_ids_or_on_the_unit_of_time() -> None:
     renamed = [Buffer(f"x{b.id}", 1000 * b.start, 1000 * b.end, b.size) for b in EXAMPLE]
     assert list(packed(renamed).offsets.values()) == list(packed(EXAMPLE).offsets.values())
+
+
+def test_a_time_budget_that_no_rule_meets() -> None:
+    """8 million pairs live together: what takes n log n steps is done in any case."""
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 1000, 4000).tolist()
+    buffers = [Buffer(i, i, i + 8000, size) for i, size in enumerate(sizes)]
+    assert packed(buffers, time_budget_s=1e-6).method == "as allocated"
 
 
 def test_a_capacity_ends_the_search() -> None:
