@@ -58,33 +58,39 @@ def compose(members: Sequence[ir.Operation], kind: str, reason: str) -> ir.Opera
 
 def wrap(op: ir.Operation) -> ir.Operation:
     """A fusion of one op, the scalar and splat constants that it reads inside."""
-    read = list(dict.fromkeys(value for _, _, value in reads_from_outside(op)))
-    inside = [value for value in read if is_splat(value)]
-    inputs = [value for value in read if value not in inside]
     name = op.name.removeprefix("hlo.")
-    with op.location, ir.InsertionPoint(op):
+    return wrap_chain([op], "reduce" if name in FOLDS else "loop", name)
+
+
+def wrap_chain(ops: Sequence[ir.Operation], kind: str, name: str) -> ir.Operation:
+    """A fusion of ops in order, with the scalar and splat constants that they read.
+
+    It takes the place of the last one; nothing else reads what the others make.
+    """
+    made = {value for op in ops for value in op.results}
+    read = dict.fromkeys(value for op in ops for _, _, value in reads_from_outside(op))
+    inside = [value for value in read if is_splat(value)]
+    inputs = [value for value in read if value not in made and value not in inside]
+    last = ops[-1]
+    with last.location, ir.InsertionPoint(last):
         fused = ir.Operation.create(
             "hlo.fusion",
-            results=[value.type for value in op.results],
+            results=[value.type for value in last.results],
             operands=inputs,
-            attributes={
-                "kind": ir.StringAttr.get("reduce" if name in FOLDS else "loop"),
-                "name": ir.StringAttr.get(name),
-            },
+            attributes={"kind": ir.StringAttr.get(kind), "name": ir.StringAttr.get(name)},
             regions=1,
         )
         block = fused.regions[0].blocks.append(*[value.type for value in inputs])
     inner: dict[ir.Value, ir.Value] = dict(zip(inputs, block.arguments, strict=True))
-    with op.location, ir.InsertionPoint(block):
+    with last.location, ir.InsertionPoint(block):
         for value in inside:
             inner[value] = value.owner.operation.clone().results[0]
-        copy = op.clone()
-        for reader, i, value in reads_from_outside(copy):
-            reader.operands[i] = inner[value]
-        ir.Operation.create("hlo.return", operands=list(copy.results))
-    for old, new in zip(op.results, fused.results, strict=True):
+        copies = clone_ops(ops, inner)
+        ir.Operation.create("hlo.return", operands=list(copies[-1].results))
+    for old, new in zip(last.results, fused.results, strict=True):
         old.replace_all_uses_with(new)
-    op.erase()
+    for op in reversed(ops):
+        op.erase()
     return fused
 
 

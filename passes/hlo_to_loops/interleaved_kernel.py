@@ -7,7 +7,7 @@ move last, and as many vectors of the result are woven from them by shuffles.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
@@ -88,21 +88,32 @@ def _widest_inner(region: Region, size: int) -> int:
 
 def _store(em: Emitter, columns: Sequence[Value], buffer: Buffer, at: Affine) -> None:
     """Stores the elements of several vectors in turn: the first of each, the second of each, ..."""
-    b, lanes, count = em.b, em.b.lanes, len(columns)
+    b, lanes = em.b, em.b.lanes
     vector = f"vector<{lanes}x{buffer.type.memory}>"
     raws = [elementwise.pack(b, column)[0] for column in columns]
+    for k, raw in enumerate(woven(b, raws, vector)):
+        base = em.index(at + k * lanes)
+        b.effect(f"vector.store {raw}, {buffer.name}[{base}] : {buffer.memref}, {vector}")
+
+
+def woven(b: Builder, raws: Sequence[str], vector: str) -> Generator[str]:
+    """The elements of several vectors in turn, as many vectors: the first of each, the second ...
+
+    Args:
+        vector: the MLIR type of each.
+    """
+    lanes, count = b.lanes, len(raws)
     for k in range(count):
         places = [divmod(k * lanes + lane, count) for lane in range(lanes)]
-        woven = raws[0]
+        found = raws[0]
         for c in range(1, count):
             # Lanes already in place stay; those of column c come from it; others are not yet known.
             chosen = [
                 (lanes + place if column == c else lane if c > 1 else place)
                 for lane, (place, column) in enumerate(places)
             ]
-            woven = b.op(
-                f"vector.shuffle {woven}, {raws[c]} [{', '.join(map(str, chosen))}] : "
+            found = b.op(
+                f"vector.shuffle {found}, {raws[c]} [{', '.join(map(str, chosen))}] : "
                 f"{vector}, {vector}"
             )
-        base = em.index(at + k * lanes)
-        b.effect(f"vector.store {woven}, {buffer.name}[{base}] : {buffer.memref}, {vector}")
+        yield found

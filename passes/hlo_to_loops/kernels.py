@@ -86,8 +86,9 @@ def _special(region: Region, root: Node) -> Kernel | None:
         return kernel
     if root.name == "scatter":
         return emit_scatter(region, root)
-    if root.name == "select_and_scatter":
-        return emit_select_and_scatter(region, root)
+    for node in region.nodes:
+        if node.name == "select_and_scatter":
+            return emit_select_and_scatter(region, node)
     if (
         root.name == "dynamic_update_slice"
         and len(region.results) == 1

@@ -10,6 +10,7 @@ from hlo.driver.phases import Phase
 from hlo.passes import legalize, simplify
 from hlo.passes.fusion.fuse import Fuse
 from hlo.passes.fusion.fuse_horizontally import FuseHorizontally
+from hlo.passes.fusion.fuse_selections import FuseSelections
 from hlo.passes.fusion.fuse_sorts import FuseSorts
 from hlo.passes.fusion.fuse_updates import FuseUpdates
 from hlo.passes.fusion.inline_scalars import InlineScalars
@@ -104,6 +105,7 @@ def fusion_passes(choice: PipelineChoice = DEFAULT) -> tuple[PipelineElement, ..
         *((SplitMoments(),) if composites else ()),  # a variance in one pass over its input
         splitting,  # ahead of fusion, so that both halves take in what is around them
         *((MarkViews(),) if composites else ()),  # what kernels read in memory stays there
+        *((FuseSelections(),) if composites else ()),  # ahead of what takes pads and slices
         SinkBroadcasts(),  # into loops, whose kernels then read what is smaller
         Fuse(gpu=not composites),
         *((FuseUpdates(),) if composites else ()),  # scatters take in what the kernels above make

@@ -9,6 +9,8 @@ import pytest
 from core_programs import Program, Value, number, reducer, tensor
 from test_data_movement import ints
 
+import hlo
+
 Pads = tuple[tuple[int, int], ...]
 
 
@@ -47,6 +49,8 @@ CASES = {
     ),
     "planes, far apart": Case((1, 2, 8, 90), (1, 1, 2, 2), (1, 1, 5, 5), (NO, NO, NO, (0, 4))),
     "planes of padding": Case((1, 2, 2, 36), (1, 1, 2, 2), (1, 1, 1, 2), (NO, NO, (4, 2), (9, 0))),
+    "planes of one element": Case((3, 8, 1), (1, 2, 3), (1, 2, 1), (NO, NO, (2, 1))),
+    "a window a line": Case((3, 8, 5), (1, 2, 3), (1, 2, 2), (NO, NO, (0, -1))),
     "a line": Case((100,), (4,), (3,), ((2, 3),)),
     "volumes": Case((1, 5, 4, 6, 16), (1, 2, 2, 2, 1), (1, 1, 2, 2, 1), (NO, (1, 1), NO, NO, NO)),
     "batches walked": Case((5, 3, 16), (2, 1, 1), (1, 1, 1), (NO, NO, NO)),
@@ -109,3 +113,43 @@ def test_special_values(name: str) -> None:
     source = p.argument(rng.standard_normal(case.sources, np.float32))
     p.result(chosen(p, x, source, case, "GE"), chosen(p, x, source, case, "LE"))
     p.check(ulps=8)
+
+
+PADDED = [
+    "windows over one another", "channels last", "cut vectors", "planes", "planes, every element",
+    "volumes", "a line",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PADDED)
+@pytest.mark.parametrize("filler", ["0xFF800000", "0.5", "0x7FC00000"])
+def test_padding_and_slice_are_in_the_kernel(name: str, filler: str) -> None:
+    """As JAX writes the gradient of a maximum over padded windows: sources of windows that choose
+    an element of the padding are lost. Infinities and NaNs are among the elements.
+    """
+    p, case = Program(), CASES[name]
+    rng = np.random.default_rng(2)
+    special = np.array([np.nan, -np.inf, -np.inf, 0.0, -0.0, 1.0, 2.0, 3.0], np.float32)
+    x = p.argument(rng.choice(special, case.shape))
+    source = p.sample(case.sources, "f32")
+    low, high = zip(*case.pads, strict=True)
+    sizes = tuple(n + a + b for n, a, b in zip(case.shape, low, high, strict=True))
+    none = ints((0,) * len(sizes))
+    padded = p.op(
+        "pad", [x, p.constant(filler, (), "f32")], sizes, None,
+        f"edge_padding_low = {ints(low)}, edge_padding_high = {ints(high)}, "
+        f"interior_padding = {none}",
+    )  # fmt: skip
+    inner = Case(sizes, case.window, case.strides, ((0, 0),) * len(sizes))
+    whole = chosen(p, padded, source, inner, "GE")
+    ends = tuple(a + n for a, n in zip(low, case.shape, strict=True))
+    p.result(
+        p.op(
+            "slice", [whole], case.shape, None,
+            f"start_indices = {ints(low)}, limit_indices = {ints(ends)}, "
+            f"strides = {ints((1,) * len(sizes))}",
+        )
+    )  # fmt: skip
+    p.check()
+    [kernel] = hlo.compile(p.text).cost_analysis().kernels
+    assert kernel.name.startswith("pad_select_and_scatter_slice")

@@ -1,0 +1,80 @@
+"""fuse-selections: a select_and_scatter with the padding ahead of it and the slice behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hlo import ir
+from hlo.passes.base import Pass
+from hlo.passes.fusion.composites import wrap_chain
+from hlo.passes.fusion.fuse_updates import KIND
+from hlo.passes.hlo_to_loops.graph import Node, blocks_in, reading, splat_of
+from hlo.passes.hlo_to_loops.window_choice import Windows
+from hlo.passes.hlo_to_loops.window_groups import collects
+from hlo.passes.rewrite.walk import body_of, functions
+
+
+@dataclass(frozen=True)
+class FuseSelections(Pass):
+    """Puts a select_and_scatter into an `hlo.fusion` of kind `update`, with the `pad` that makes
+    what it chooses from and the `slice` that is all that is read of its result.
+
+    JAX writes the gradient of a maximum over padded windows so. What windows choose stays the same:
+    where no element is larger than the padding, or one is no number, that may be an element of the
+    padding, whose source the slice leaves out.
+
+    Requires: padding by one value along dimensions that windows walk, and nothing else that reads
+    what is padded or the whole result; windows whose sources are collected
+    (`hlo_to_loops/window_groups.py`).
+
+        %1 = hlo.pad %x, %low                              %0 = hlo.fusion(%x, %dy) {
+        %2 = hlo.select_and_scatter %1, %dy, %zero   ==>     pad, select_and_scatter, slice
+        %3 = hlo.slice %2                                  } kind "update"
+    """
+
+    def run(self, module: ir.Module) -> bool:
+        changed = False
+        for function in functions(module).values():
+            if not ir.operations_named(function, ["hlo.select_and_scatter"]):
+                continue
+            with reading(body_of(function)) as region:
+                for block in blocks_in(region):
+                    makers = {node.source: node for node in block.nodes}
+                    for node in block.nodes:
+                        if node.name == "select_and_scatter":
+                            changed |= _fuse(node, makers)
+        return changed
+
+
+def _fuse(node: Node, nodes: dict[ir.Operation, Node]) -> bool:
+    """Fuses a select_and_scatter with what surrounds it, if that reads and is read alone."""
+    padding, part = node.operands[0].producer, _only_reader(node, nodes)
+    if padding is None or _only_reader(padding, nodes) is not node or not _is_padding(padding):
+        padding = None
+    if part is not None and (part.name != "slice" or set(part.attributes["strides"]) != {1}):
+        part = None
+    if (padding is None and part is None) or not node.operands[0].size:
+        return False
+    windows = Windows.of(node, padding, part)
+    if any(windows.moves(d) for d in range(node.operands[0].rank) if d not in windows.walked):
+        return False
+    if not collects(node, windows):
+        return False
+    chain = [n.source for n in (padding, node, part) if n is not None]
+    wrap_chain(chain, KIND, "_".join(op.name.removeprefix("hlo.") for op in chain))
+    return True
+
+
+def _only_reader(node: Node, nodes: dict[ir.Operation, Node]) -> Node | None:
+    """What reads the result of an op, if it is one op of the same block."""
+    uses = list(node.source.results[0].uses)
+    return nodes.get(uses[0].owner.operation) if len(uses) == 1 else None
+
+
+def _is_padding(node: Node) -> bool:
+    """Whether an op puts one value around a tensor, and cuts nothing off."""
+    if node.name != "pad" or any(node.attributes["interior_padding"]):
+        return False
+    edges = [*node.attributes["edge_padding_low"], *node.attributes["edge_padding_high"]]
+    filler = node.operands[1].producer
+    return min(edges, default=0) >= 0 and filler is not None and splat_of(filler) is not None
