@@ -2,6 +2,7 @@
 #pragma once
 
 #include "problem.h"
+#include "small.h"
 
 #include <cmath>
 #include <limits>
@@ -40,6 +41,8 @@ public:
     T *b = call.matrixOf<T>(call.results[0], item);
     if (from != b)
       std::copy_n(from, static_cast<int64_t>(m) * n, b);
+    if (isSmall())
+      return solveSmall(a, b);
     const T one(1);
     const int rows = call.columnMajor ? m : n, columns = call.columnMajor ? n : m;
     const char sideSeen = call.columnMajor ? side : side == 'L' ? 'R' : 'L';
@@ -49,6 +52,19 @@ public:
   }
 
 private:
+  bool isSmall() const { return order <= mostSmallSolve && (side == 'L' ? n : m) <= mostSmallSolve; }
+
+  // X op(A) = B is op(A)' X' = B'.
+  void solveSmall(const T *a, T *b) const {
+    const auto [data, rowStride, columnStride] = matrixIn(call, call.operands[0], const_cast<T *>(a));
+    const Matrix<const T> matrix{data, rowStride, columnStride};
+    const auto x = matrixIn(call, call.results[0], b);
+    const bool isLeft = side == 'L', isTransposed = (trans != 'N') == isLeft;
+    const Triangle<T> triangle{isTransposed ? matrix.transposed() : matrix, (uplo == 'L') != isTransposed, diag == 'U',
+                               trans == 'C'};
+    solveTriangle(triangle, isLeft ? x : x.transposed(), order, isLeft ? n : m);
+  }
+
   const Call &call;
   const Routine<T> routine;
   char diag, side, trans, uplo;
@@ -76,6 +92,11 @@ public:
     T *a = call.matrixOf<T>(call.results[0], item);
     if (from != a)
       std::copy_n(from, static_cast<int64_t>(n) * n, a);
+    if (n <= mostSmall) {
+      const auto matrix = matrixIn(call, call.results[0], a);
+      call.info(1, item) = factorCholesky(uplo == 'L' ? matrix : matrix.transposed(), n);
+      return;
+    }
     const char uploSeen = call.columnMajor ? uplo : otherTriangle(uplo);
     const int lda = leading(n);
     routine(&uploSeen, &n, a, &lda, &call.info(1, item));
@@ -106,10 +127,19 @@ public:
   Work carve(Carver &carver) const { return {call.spareFor<T>(call.results[0], carver)}; }
 
   void solve(int64_t item, const Work &work) const {
+    auto *pivots = call.resultVector<int32_t>(1, item);
+    if (std::max(m, n) <= mostSmall) {
+      const T *from = call.matrixOf<T>(call.operands[0], item);
+      T *to = call.matrixOf<T>(call.results[0], item);
+      if (from != to)
+        std::copy_n(from, static_cast<int64_t>(m) * n, to);
+      call.info(2, item) = factorLu(matrixIn(call, call.results[0], to), m, n, pivots);
+      return;
+    }
     T *a = call.memoryFor(call.results[0], item, work.spare);
     call.load(call.operands[0], item, a);
     const int lda = leading(m);
-    routine(&m, &n, a, &lda, call.resultVector<int32_t>(1, item), &call.info(2, item));
+    routine(&m, &n, a, &lda, pivots, &call.info(2, item));
     call.store(call.results[0], item, a);
   }
 

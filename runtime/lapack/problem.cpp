@@ -36,8 +36,8 @@ void solveItems(void **args, int64_t begin, int64_t end) {
 }
 
 int64_t grainOf(const Problem &problem) {
-  constexpr double flopsPerPiece = 1e5;
-  return std::max<int64_t>(1, static_cast<int64_t>(flopsPerPiece / std::max(problem.flops, 1.0)));
+  constexpr double flopsPerPiece = 1e5, flopsOfCall = 100; // an item's call takes as long
+  return std::max<int64_t>(1, static_cast<int64_t>(flopsPerPiece / (problem.flops + flopsOfCall)));
 }
 
 int64_t piecesOf(int threads, const Problem &problem) {

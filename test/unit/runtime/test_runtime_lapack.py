@@ -118,14 +118,17 @@ def compare(
 
 
 BATCHES = [(), (3,), (0,)]
+# Below and above what is done without the library.
+ORDERS = [5, 20]
 
 
 @pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("batch", BATCHES)
 @pytest.mark.parametrize("uplo", "LU")
-def test_potrf(letter: str, batch: tuple[int, ...], uplo: str) -> None:
-    x = random(letter, *batch, 5, 5)
-    a = x @ x.swapaxes(-1, -2).conj() + 5 * np.eye(5, dtype=x.dtype)
+@pytest.mark.parametrize("order", ORDERS)
+def test_potrf(letter: str, batch: tuple[int, ...], uplo: str, order: int) -> None:
+    x = random(letter, *batch, order, order)
+    a = x @ x.swapaxes(-1, -2).conj() + order * np.eye(order, dtype=x.dtype)
     if batch == (3,):
         a[1, 2, 2] = -1  # not positive definite: info tells where
     outputs = [(a.shape, a.dtype.str), (batch, "i4")]
@@ -134,11 +137,12 @@ def test_potrf(letter: str, batch: tuple[int, ...], uplo: str) -> None:
 
 @pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("flags", ["".join(f) for f in itertools.product("LR", "LU", "NTC", "NU")])
-def test_trsm(letter: str, flags: str) -> None:
+@pytest.mark.parametrize("order", ORDERS)
+def test_trsm(letter: str, flags: str, order: int) -> None:
     side, uplo, trans, diag = flags
     batch = (3,)
-    a = random(letter, *batch, 4, 4) / 4 + np.eye(4, dtype=LETTERS[letter])
-    b = random(letter, *batch, *((4, 6) if side == "L" else (6, 4)), seed=1)
+    a = random(letter, *batch, order, order) / order + np.eye(order, dtype=LETTERS[letter])
+    b = random(letter, *batch, *((order, 6) if side == "L" else (6, order)), seed=1)
     compare(
         letter, "trsm", [a, b], [(b.shape, b.dtype.str)], [2, 2, 2], {0: 1},
         side=side, uplo=uplo, trans_x=trans, diag=diag,
@@ -174,6 +178,20 @@ def test_getrf_geqrf_geqp3_and_reflectors(letter: str, full_shape: tuple[int, ..
                 letter, f"{prefix}mqr", [reflected, tau, c], [(c.shape, c.dtype.str)],
                 [2, 1, 2, 2], {0: 2}, left=left, transpose=transpose,
             )  # fmt: skip
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("shape", [(4, 4), (6, 4), (3, 5), (20, 20)])
+def test_getrf_of_singular_matrices(letter: str, shape: tuple[int, int]) -> None:
+    """Pivots that are zero, tie, or are by their parts larger than by their moduli."""
+    a = np.stack([random(letter, *shape, seed=seed) for seed in range(5)])
+    a[0, :, 1] = 0
+    a[1, 2] = 0
+    a[2] = 0
+    a[3, :, 0] = 1
+    a[4, :2, 0] = (5, 4 + 3j) if letter in "cz" else (5, -5)
+    pivots = ((5, min(shape)), "i4")
+    compare(letter, "getrf", [a], [(a.shape, a.dtype.str), pivots, ((5,), "i4")], [2, 2, 1, 0])
 
 
 @pytest.mark.parametrize("letter", LETTERS)
