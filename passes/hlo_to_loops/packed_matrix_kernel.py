@@ -3,12 +3,12 @@
 The scheme of Goto and van de Geijn ("Anatomy of High-Performance Matrix Multiplication", 2008). A
 work unit makes a block of the result, rows x columns, from one part of the depth after the other:
 the right operand's part is packed into panels of the tile's width, contiguous and in the type of
-the sums, and stays in the second-level cache; register tiles run over the rows. Rows of the left
-operand are read in place, copied tile by tile where they are of another type or share sets of the
-first-level cache, and packed as a block where they are transposed. An operand that is computed from
-others element by element, such as dequantised weights, is computed as it is packed. While tiles are
-multiplied, what is packed next, the next tile's rows and what is read beside the last sums are
-fetched into the caches.
+the sums, of which each stays in the first-level cache while register tiles run over the rows. The
+left operand stays in the second-level cache: its rows are read in place, or packed as a block where
+they are of another type, share sets of the first-level cache or are transposed. An operand that is
+computed from others element by element, such as dequantised weights, is computed as it is packed.
+While tiles are multiplied, what is packed next, the next tile's rows and what is read beside the
+last sums are fetched into the caches.
 What follows the product, element by element, is applied to a tile of sums before it is stored.
 """
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
@@ -136,38 +137,57 @@ class _Product(PanelPacking):
         return b.op(f"arith.minsi {left}, {b.index(most)} : index")
 
     def _part(self, part: Part) -> None:
-        """A part of the depth: packs operands and runs over tiles.
+        """A part of the depth: packs operands and runs over tiles, those of a panel together: it
+        stays in the first-level cache.
 
         A right operand in rows is packed as the first row of tiles reads it: the stores take place
-        while products are added.
+        while products are added, and what lies side by side in memory is read together.
         """
-        b, em, s = self.builder, self.em, self.blocking
         if self.packs_left:
             self.pack_left(part)
+        elif self.copies_left:
+            self.weave_left(part)
         self.sum_rows(part)
         if self.right_is_turned:
             self.pack_turned_right(part)
-        with b.loop(b.index(0), self.tile_count, b.index(1)) as loop:
-            tile = em.variable(loop.iv, s.tiles)
-            self.at_last(
-                self.first_tile + tile, s.all_tiles, s.last_rows != s.rows,
-                lambda cut: self._tiles(tile, s.last_rows if cut else s.rows, part),
-            )  # fmt: skip
+            self._panels(lambda panel, columns: self._tiles(0, panel, columns, part))
+            return
+        self._panels(lambda panel, columns: self._rows(ZERO, panel, columns, part, packs=True))
+        if self.blocking.tiles > 1:
+            self._panels(lambda panel, columns: self._tiles(1, panel, columns, part))
 
-    def _tiles(self, tile: Affine, rows: int, part: Part) -> None:
-        """A row of tiles: those of every panel."""
+    def _panels(self, body: Callable[[Affine, int], None]) -> None:
+        """`body(panel, columns)` for each panel of the block."""
         b, em, s = self.builder, self.em, self.blocking
-        if self.copies_left and not self.packs_left:
-            self.copy_left(tile, rows, part)
         with b.loop(b.index(0), self.panel_count, b.index(1)) as loop:
             panel = em.variable(loop.iv, s.panels)
             self.at_last(
                 self.first_panel + panel, s.all_panels, s.last_columns != s.width,
-                lambda cut: self._tile(tile, panel, rows, self.columns(cut), part),
+                lambda cut: body(panel, self.columns(cut)),
             )  # fmt: skip
 
+    def _tiles(self, first: int, panel: Affine, columns: int, part: Part) -> None:
+        """The tiles of a panel from the `first` of the block on."""
+        b, em, s = self.builder, self.em, self.blocking
+        with b.loop(b.index(first), self.tile_count, b.index(1)) as loop:
+            self._rows(em.variable(loop.iv, s.tiles), panel, columns, part)
+
+    def _rows(
+        self, tile: Affine, panel: Affine, columns: int, part: Part, *, packs: bool = False
+    ) -> None:
+        """A tile of as many rows as there are."""
+        s = self.blocking
+        self.at_last(
+            self.first_tile + tile, s.all_tiles, s.last_rows != s.rows,
+            lambda cut: self._tile(
+                tile, panel, s.last_rows if cut else s.rows, columns, part, packs
+            ),
+        )  # fmt: skip
+
     # -- tiles -------------------------------------------------------------------------------------
-    def _tile(self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part) -> None:
+    def _tile(
+        self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part, packs: bool
+    ) -> None:
         s = self.blocking
         at = ZERO
         if s.depth_blocks > 1:
@@ -175,7 +195,7 @@ class _Product(PanelPacking):
         vectors = -(-columns // s.lanes)
         places = [at + (r * s.vectors + v) * s.lanes for r in range(rows) for v in range(vectors)]
         start = self._with_missing(tile, rows, self._start(places, part))
-        sums = self._multiply(tile, panel, rows, columns, part, start)
+        sums = self._multiply(tile, panel, rows, columns, part, packs, start)
         if s.depth_blocks == 1:
             self._finish(tile, panel, rows, columns, sums, places)
             return
@@ -219,50 +239,44 @@ class _Product(PanelPacking):
         return result
 
     def _multiply(
-        self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part, sums: Sequence[str]
-    ) -> list[str]:
+        self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part, packs: bool,
+        sums: Sequence[str],
+    ) -> list[str]:  # fmt: skip
         """The sums of a tile with the products of a part of the depth; fetches ahead between."""
         b, em, s = self.builder, self.em, self.blocking
         carried = [(value, self.vector()) for value in sums]
+        whole = rows == s.rows and columns == s.width
+        unrolled = s.unrolled if whole else 1  # others are few, and code takes time to compile
+        together = b.index(unrolled)
 
-        def add(step: Affine, carried: list[str]) -> list[str]:
-            self._pack_at_first(tile, panel, step, columns, part)
-            right = [self.right_vector(panel, step, v) for v in range(-(-columns // s.lanes))]
-            return self._step(tile, rows, part, step, right, carried)
+        def add(first: Affine, sums: list[str]) -> list[str]:
+            for step in (first + i for i in range(unrolled)):
+                if packs:
+                    self.pack_right_row(panel, step, columns, part)
+                right = [self.right_vector(panel, step, v) for v in range(-(-columns // s.lanes))]
+                sums = self._step(tile, rows, part, step, right, sums)
+            return sums
 
         if not self.fetches:
-            with b.loop(b.index(0), part.steps, b.index(1), carried) as loop:
+            with b.loop(b.index(0), part.steps, together, carried) as loop:
                 loop.yielded = add(em.variable(loop.iv, s.depth), loop.carried)
             return loop.results
         run = b.index(s.fetching_steps)
         with b.loop(b.index(0), part.steps, run, carried) as outer:
             first = em.variable(outer.iv, s.depth)
             self._fetch_left(tile, panel, first, part)
-            self._fetch_panel(tile, panel, first, part)
+            self._fetch_right(tile, panel, first, part)
             self._fetch_beside(tile, panel, rows, columns, first, part)
             count = run
             if s.cuts_a_run:
                 left = b.op(f"arith.subi {part.steps}, {outer.iv} : index")
                 count = b.op(f"arith.minui {left}, {run} : index")
             carried = [(value, self.vector()) for value in outer.carried]
-            with b.loop(b.index(0), count, b.index(1), carried) as loop:
+            with b.loop(b.index(0), count, together, carried) as loop:
                 step = first + em.variable(loop.iv, s.fetching_steps)
                 loop.yielded = add(step, loop.carried)
             outer.yielded = loop.results
         return outer.results
-
-    def _pack_at_first(
-        self, tile: Affine, panel: Affine, step: Affine, columns: int, part: Part
-    ) -> None:
-        """Packs a step of a panel of a right operand in rows, in the first row of tiles."""
-        b = self.builder
-        if self.right_is_turned:
-            return
-        if self.blocking.tiles == 1:
-            self.pack_right_row(panel, step, columns, part)
-            return
-        with b.when(b.op(f"arith.cmpi eq, {self.em.index(tile)}, {b.index(0)} : index")):
-            self.pack_right_row(panel, step, columns, part)
 
     def _step(
         self, tile: Affine, rows: int, part: Part, step: Affine, right: Sequence[str],
@@ -282,73 +296,70 @@ class _Product(PanelPacking):
         return result
 
     # -- fetching ahead ----------------------------------------------------------------------------
-    def _fetch_panel(self, tile: Affine, panel: Affine, first: Affine, part: Part) -> None:
-        """Fetches lines of what is packed next: each tile its share of its panel's."""
-        em, s = self.em, self.blocking
-        run = s.fetching_steps
-        number, _ = em.divmod(first, run)
+    def _fetch_right(self, tile: Affine, panel: Affine, first: Affine, part: Part) -> None:
+        """Fetches lines of the panels that are packed next."""
+        s, walk = self.blocking, self.right
         source = self.fetched[1]
         if source is None:
             return
-        share, span = -(-run // s.tiles), self.factors.span
-        start = em.variable(part.next[1], self.node.operands[1].size)
-        for i in range(share):
-            row = (tile * -(-s.depth // run) + number) * share + i
-            for v in range(s.vectors):
-                if self.right_is_turned:
-                    along, column = em.divmod(row, s.lanes)
-                    column = panel * s.width + column * s.vectors + v
-                    place = column * self.right.free.stride + along * (s.lanes * span)
-                else:
-                    place = panel * s.width + v * s.lanes + row * (self.right.summed.stride * span)
-                self._fetch(source, start + place, 2)
+        lines, along, stride = s.panels * s.width, s.depth * self.factors.span, walk.free.stride
+        if not self.right_is_turned:
+            lines, along, stride = along, lines, walk.summed.stride
+        self._fetch_block(1, source, (lines, along, stride), (tile, panel, first), part)
 
     def _fetch_left(self, tile: Affine, panel: Affine, first: Affine, part: Part) -> None:
         """Fetches lines of the left operand that are read or packed next."""
+        b, em, s = self.builder, self.em, self.blocking
         source = self.fetched[0]
         if source is None:
             return
-        if not self.packs_left:
-            self._fetch_rows(source, tile, panel, first, part)
-        elif self.left.free.stride == 1:
-            self._fetch_steps(source, tile, panel, first, part)
-
-    def _fetch_steps(
-        self, source: Buffer, tile: Affine, panel: Affine, first: Affine, part: Part
-    ) -> None:
-        """Of a transposed one, which is packed as a block: each tile its share."""
-        em, s = self.em, self.blocking
-        runs = -(-s.depth // s.fetching_steps)
-        in_line = LINE_BYTES // source.type.memory_bytes
-        across = -(-s.tiles * s.rows // in_line)
-        share = -(-s.depth * self.factors.span * across // (s.tiles * s.panels * runs))
-        steps, lines = -(-share // across), min(share, across)
-        number, _ = em.divmod(first, s.fetching_steps)
-        number = (tile * s.panels + panel) * runs + number
-        row, run = em.divmod(number, -(-across // lines))
-        elements, stride = self.node.operands[0].size, self.left.summed.stride
-        place = em.variable(part.next[0], elements) + run * (lines * in_line)
-        start = em.name_index(em.index(place + row * (steps * stride)), elements)
-        for step in range(steps):
-            for line in range(lines):
-                self._fetch(source, start + step * stride + line * in_line, 2)
-
-    def _fetch_rows(
-        self, source: Buffer, tile: Affine, panel: Affine, first: Affine, part: Part
-    ) -> None:
-        """Of rows, those in the next tile: each panel some."""
-        b, em, s = self.builder, self.em, self.blocking
+        block, depth = s.tiles * s.rows, s.depth * self.factors.span
+        if self.packs_left:
+            if self.left.free.stride == 1:
+                lines = depth, block, self.left.summed.stride
+                self._fetch_block(0, source, lines, (tile, panel, first), part)
+            return
         left_bytes = self.node.operands[0].size * source.type.memory_bytes // math.prod(self.batch)
         if left_bytes < (FETCHED_LEFT if s.column_blocks <= FEW_BLOCKS else LARGE_LEFT):
             return  # it stays in the second-level cache, or is read from there most of the time
-        share = -(-s.rows // s.panels)
-        row = panel * share
-        if share * s.panels > s.rows:
-            name = b.op(f"arith.minui {em.index(row)}, {b.index(s.rows - share)} : index")
-            row = em.name_index(name, s.rows - share + 1)
-        row = (self.first_tile + tile + 1) * s.rows + row
-        for i in range(share):
-            self._fetch(source, self.left_at(row + i, part.at + first), 2)
+        if self.copies_left:
+            lines = block, depth, self.left.free.stride
+            self._fetch_block(0, source, lines, (tile, panel, first), part)
+            return
+        is_first = b.op(f"arith.cmpi eq, {em.index(panel)}, {b.index(0)} : index")
+        with b.when(is_first) if s.panels > 1 else nullcontext():
+            row = (self.first_tile + tile + 1) * s.rows
+            in_line = LINE_BYTES // (source.type.memory_bytes * self.factors.span)
+            for i in range(s.rows):
+                for line in range(0, s.fetching_steps, in_line):
+                    self._fetch(source, self.left_at(row + i, part.at + first + line), 2)
+
+    def _fetch_block(
+        self, side: int, source: Buffer, lines: tuple[int, int, int],
+        place: tuple[Affine, Affine, Affine], part: Part,
+    ) -> None:  # fmt: skip
+        """Of an operand's block that is packed next: each tile its share.
+
+        Args:
+            lines: how many runs of elements there are, of how many, and how far apart.
+            place: the tile, the panel and the step that are multiplied.
+        """
+        em, s = self.em, self.blocking
+        (count, along, stride), (tile, panel, first) = lines, place
+        runs = -(-s.depth // s.fetching_steps)
+        in_line = LINE_BYTES // source.type.memory_bytes
+        across = -(-along // in_line)
+        share = -(-count * across // (s.tiles * s.panels * runs))
+        rows, columns = -(-share // across), min(share, across)
+        number, _ = em.divmod(first, s.fetching_steps)
+        number = (panel * s.tiles + tile) * runs + number
+        row, run = em.divmod(number, -(-across // columns))
+        elements = self.node.operands[side].size
+        start = em.name_index(part.next[side], elements) + run * (columns * in_line)
+        start = em.name_index(em.index(start + row * (rows * stride)), elements)
+        for i in range(rows):
+            for column in range(columns):
+                self._fetch(source, start + i * stride + column * in_line, 2)
 
     def _fetch_beside(
         self, tile: Affine, panel: Affine, rows: int, columns: int, first: Affine, part: Part

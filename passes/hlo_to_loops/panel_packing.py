@@ -14,9 +14,14 @@ from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand
-from hlo.passes.hlo_to_loops.product_blocking import blocking_of, is_transposed_left, lanes_of
+from hlo.passes.hlo_to_loops.product_blocking import (
+    blocking_of,
+    is_transposed_left,
+    lanes_of,
+    woven_rows_of,
+)
 from hlo.passes.hlo_to_loops.product_factors import WordFactors, factors_of
-from hlo.passes.hlo_to_loops.register_transpose import transpose_square
+from hlo.passes.hlo_to_loops.register_transpose import transpose_square, woven_rows
 
 WAYS = 8  # of a set of the first-level cache that rows may fill
 SMALL_LEFT_BYTES = 32 << 10  # of a transposed left operand that stays in the first-level cache
@@ -84,7 +89,7 @@ class PanelPacking:
         self.right_is_turned = right.summed.stride == 1 and right.free.stride != 1
         self.blocking = blocking_of(
             left.free.extent, right.free.extent, left.summed.extent // self.factors.span,
-            lanes_of(node), batch=math.prod(self.batch), packs_left=self.packs_left,
+            lanes_of(node), batch=math.prod(self.batch),
         )  # fmt: skip
         row_bytes = left.free.stride * lhs.type.memory_bytes
         self.copies_left = (
@@ -100,12 +105,14 @@ class PanelPacking:
     def make_scratch(self) -> None:
         """Buffers for the packed operands, on the stack."""
         s, packed = self.blocking, self.factors.packed
-        # Copied rows, or runs of rows, are some lines more than a power of two apart.
-        self.left_pitch = -(-s.depth // s.lanes) * s.lanes + s.lanes
-        left_size = s.rows * self.left_pitch
+        # Tiles, or runs of rows, are a line more than a power of two apart.
         if self.packs_left:
             self.left_pitch = s.depth * s.lanes + s.lanes
             left_size = -(-s.tiles * s.rows // s.lanes) * self.left_pitch
+        else:
+            self.woven = woven_rows_of(s.rows)
+            self.left_pitch = -(-s.depth // s.lanes) * s.lanes * self.woven + s.lanes
+            left_size = s.tiles * self.left_pitch
         self.packed = self.scratch(s.panels * s.depth * s.width, packed)
         if self.copies_left:
             self.copied = self.scratch(left_size, packed)
@@ -186,7 +193,7 @@ class PanelPacking:
         if self.packs_left:
             run, lane = self.em.divmod(tile * s.rows + row, s.lanes)
             return self.get_one(self.copied, run * self.left_pitch + step * s.lanes + lane)
-        return self.get_one(self.copied, step + row * self.left_pitch)
+        return self.get_one(self.copied, tile * self.left_pitch + step * self.woven + row)
 
     def right_vector(self, panel: Affine, step: Affine, vector: int) -> str:
         """A vector of a panel of the right operand at a step of the part that is packed."""
@@ -349,21 +356,35 @@ class PanelPacking:
                 run, _ = em.divmod(row, s.lanes)
                 self.put(value, self.copied, run * self.left_pitch + step * s.lanes)
 
-    def copy_left(self, tile: Affine, rows: int, part: Part) -> None:
-        """A tile of the left operand, next to one another in cache."""
+    def weave_left(self, part: Part) -> None:
+        """The block of a left operand in rows: of a tile, the elements of a step side by side."""
         b, em, s = self.builder, self.em, self.blocking
+        with b.loop(b.index(0), self.tile_count, b.index(1)) as loop:
+            tile = em.variable(loop.iv, s.tiles)
+            self.at_last(
+                self.first_tile + tile, s.all_tiles, s.last_rows != s.rows,
+                lambda cut: self._in_vectors(
+                    part, lambda step, valid: self._weave(
+                        tile, s.last_rows if cut else s.rows, part, step, valid
+                    ),
+                ),
+            )  # fmt: skip
+
+    def _weave(self, tile: Affine, rows: int, part: Part, step: Affine, valid: int) -> None:
+        """A vector of steps of a tile's rows."""
+        b, s = self.builder, self.blocking
         row_at = (self.first_tile + tile) * s.rows
+        with b.width(s.lanes):
+            found = [b.constant(0, self.factors.packed)] * self.woven
 
-        def copy(step: Affine, valid: int) -> None:
-            def store(lane: Affine) -> None:
-                value = self._along(0, row_at + row, lane)
-                self.put(value, self.copied, row * self.left_pitch + step)
+        def load(lane: Affine) -> None:
+            found[:rows] = [self._along(0, row_at + r, lane) for r in range(rows)]
 
-            self.lanes_from(part.at + step, s.k, valid, store)
-
-        with b.loop(b.index(0), b.index(rows), b.index(1)) as loop:
-            row = em.variable(loop.iv, rows)
-            self._in_vectors(part, copy)
+        self.lanes_from(part.at + step, s.k, valid, load)
+        woven = woven_rows(b, found, s.lanes, self.factors.packed)
+        for i, vector in enumerate(woven):
+            at = tile * self.left_pitch + step * self.woven + i * s.lanes
+            self.put(vector, self.copied, at)
 
     # -- sums of rows ------------------------------------------------------------------------------
     def sum_rows(self, part: Part) -> None:

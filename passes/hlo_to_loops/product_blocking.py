@@ -17,19 +17,18 @@ MOST_ROWS = {1: 14, 2: 12, 3: 8, 4: 6}
 # A tile's row of one vector loads nearly as much as it multiplies.
 COST_OF_VECTORS = {1: 1.3, 2: 2.1, 3: 3.0, 4: 4.0}
 PANEL_BYTES = 36 << 10  # of one part of the depth of a panel of the right operand
-PACKED_BYTES = 256 << 10  # of a block of panels: it stays in the second-level cache
-PACKED_BYTES_BOTH = 384 << 10  # where the left operand is packed too, once for each block
+PACKED_BYTES = 192 << 10  # of a block of panels: it stays in the second-level cache
+LEFT_BYTES = 384 << 10  # of a part of the depth of a block of rows: second-level cache
 SUMS_BYTES = 512 << 10  # of sums that wait for the next part of the depth
-ROWS = 512  # of a work unit's block
-ROWS_PACKED = 256  # where the left operand is packed too
 UNIT_WORK = 1 << 20  # multiply-adds of a work unit that is worth making
 HALF_WORK = 1 << 18  # the same of one of two
 MOST_UNITS = 64
 THREADS = (2, 4, 8)  # for which work units are made of even size
-# Packing a panel for a block of one tile takes as long as the tile; copying, computing or fetching
+# Packing a panel for a block of one tile takes as long as the tile; packing, computing or fetching
 # a tile's rows of the left operand for one panel is a tenth of it.
 COST_OF_PACKING, COST_OF_LEFT = 1.0, 0.1
-FETCHING_STEPS = 16  # of the depth, at the most, between lines fetched ahead
+UNROLLED = 4  # steps of the depth: more instructions between them than products alone
+FETCHING_STEPS = 32  # of the depth, at the most, between lines fetched ahead
 
 SMALLEST_PRODUCT = 1 << 15  # multiply-adds below which packing does not pay
 SMALLEST_TURNED = 1 << 12  # the same of a turned right operand, whose tiles are packed or none
@@ -113,6 +112,11 @@ class Blocking:
         return self.n - (self.all_panels - 1) * self.width
 
     @property
+    def unrolled(self) -> int:
+        """Steps of the depth between two looks at the end of a loop."""
+        return math.gcd(self.k, UNROLLED)
+
+    @property
     def fetching_steps(self) -> int:
         """Steps of the depth between lines fetched ahead: a power of two, no more than tiles."""
         return min(FETCHING_STEPS, 1 << max(self.tiles.bit_length() - 1, 2))
@@ -124,9 +128,7 @@ class Blocking:
 
 
 @cache
-def blocking_of(
-    m: int, n: int, k: int, lanes: int, *, batch: int = 1, packs_left: bool = False
-) -> Blocking:
+def blocking_of(m: int, n: int, k: int, lanes: int, *, batch: int = 1) -> Blocking:
     """Blocks in cache, of which some threads have the same work."""
     columns = -(-n // lanes)
     vectors = min((3, 4, 2, 1), key=lambda v: _cost_across(columns, v))
@@ -136,24 +138,30 @@ def blocking_of(
         depth = -(-depth // lanes) * lanes  # only the last part may end within a vector
     panels, tiles = -(-columns // vectors), -(-m // rows)
     panel_bytes = vectors * VECTOR_BYTES
-    packed_bytes = PACKED_BYTES_BOTH if packs_left else PACKED_BYTES
-    most_panels = max(1, packed_bytes // (depth * panel_bytes))
-    most_rows = ROWS_PACKED if packs_left else ROWS
+    tile_bytes = rows * panel_bytes  # of sums
+    vectors_deep = -(-depth // lanes)
+    most_tiles = max(1, LEFT_BYTES // (woven_rows_of(rows) * vectors_deep * VECTOR_BYTES))
+    most_panels = max(1, PACKED_BYTES // (depth * panel_bytes))
     work = batch * m * n * k
     most_units = max(min(2, work // HALF_WORK), min(MOST_UNITS, work // UNIT_WORK))
 
     def sizes() -> Iterator[tuple[int, int]]:
         for panel_block in _even_parts(panels, most_panels):
-            held = most_rows
+            held = most_tiles
             if depth < k:
-                held = min(held, SUMS_BYTES // (panel_block * panel_bytes))
-            for tile_block in _even_parts(tiles, max(1, held // rows)):
+                held = min(held, SUMS_BYTES // (panel_block * tile_bytes))
+            for tile_block in _even_parts(tiles, max(1, held)):
                 yield tile_block, panel_block
                 if batch * -(-panels // panel_block) * -(-tiles // tile_block) >= most_units:
                     break
 
     tile_block, panel_block = min(sizes(), key=lambda size: _cost_of(*size, tiles, panels, batch))
     return Blocking(m, n, k, lanes, vectors, rows, tile_block, panel_block, depth)
+
+
+def woven_rows_of(rows: int) -> int:
+    """Rows that a tile has room for where they are packed: a power of two."""
+    return 1 << (rows - 1).bit_length()
 
 
 def _even_parts(count: int, most: int) -> Iterator[int]:
@@ -188,7 +196,7 @@ def packed_units(node: Node) -> int:
     batch = math.prod(axis.extent for axis in left.batch)
     blocking = blocking_of(
         left.free.extent, right.free.extent, left.summed.extent // span, lanes_of(node),
-        batch=batch, packs_left=is_transposed_left(left),
+        batch=batch,
     )  # fmt: skip
     return batch * blocking.units
 

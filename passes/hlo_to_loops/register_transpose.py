@@ -41,6 +41,21 @@ def transpose_square(b: Builder, rows: Sequence[str], scalar: str) -> list[str]:
     return columns
 
 
+def woven_rows(b: Builder, rows: Sequence[str], lanes: int, scalar: str) -> list[str]:
+    """The elements of some vectors, a power of two, in the order of their columns: the first of
+    each, then the second of each. As many vectors, by perfect shuffles of all of them.
+
+    Args:
+        scalar: MLIR type of a lane.
+    """
+    halves = [_interleaved(lanes, lanes, 1, half) for half in range(2)]
+    current = list(rows)
+    for _ in range(len(rows).bit_length() - 1):
+        pairs = zip(current[: len(rows) // 2], current[len(rows) // 2 :], strict=True)
+        current = [_shuffle(b, pair, mask, scalar) for pair in pairs for mask in halves]
+    return current
+
+
 def sums_of_lanes(b: Builder, vectors: Sequence[str], scalar: str) -> str:
     """One vector whose lane i is the sum of the lanes of vectors[i], which are as many as lanes and
     a power of two.

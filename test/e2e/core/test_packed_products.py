@@ -64,6 +64,22 @@ def test_parts_of_the_depth_that_end_between_fetches(
     p.check(ulps=128)
 
 
+# Tiles of 14, 12, 8 and 6 rows, whole and cut off, are woven to 16 or 8; steps end within a vector,
+# in one part of the depth and in several; so do blocks of rows and of columns.
+@pytest.mark.parametrize(("m", "n", "k"), [
+    (29, 16, 33), (145, 30, 70), (131, 47, 331), (403, 256, 450), (771, 145, 610), (17, 700, 129),
+])  # fmt: skip
+@pytest.mark.parametrize("kind", ["f32", "f64", "bf16"])
+def test_computed_left_operands(m: int, n: int, k: int, kind: str) -> None:
+    p = Program()
+    a = p.op("multiply", [p.sample((m, k), kind), p.sample((m, k), kind)], (m, k))
+    for contract in (([1], [0]), TURNED):
+        b = p.sample((k, n) if contract[1] == [0] else (n, k), kind)
+        product = dot(p, p.op("abs", [a], (m, k)), b, contract)
+        p.result(bias_and_residual(p, product, kind))
+    p.check(ulps=256)
+
+
 # 800 floats are 3200 bytes from step to step: the left operand is packed too.
 @pytest.mark.parametrize(("m", "n", "k"), [(800, 20, 16), (1030, 50, 270), (769, 97, 65)])
 def test_left_operand_far_apart(m: int, n: int, k: int) -> None:

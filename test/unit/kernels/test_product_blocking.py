@@ -11,17 +11,18 @@ from hlo.passes.hlo_to_loops.product_blocking import blocking_of
 SIZES = (16, 100, 145, 512, 1000, 4096)
 
 
-@pytest.mark.parametrize("packs_left", [False, True])
 @pytest.mark.parametrize(("lanes", "element_bytes"), [(16, 4), (8, 8)])
-def test_blocks_cover_the_product_and_fit(lanes: int, element_bytes: int, packs_left: bool) -> None:
+def test_blocks_cover_the_product_and_fit(lanes: int, element_bytes: int) -> None:
     for m, n, k in itertools.product(SIZES, SIZES, SIZES):
-        s = blocking_of(m, n, k, lanes, packs_left=packs_left)
+        s = blocking_of(m, n, k, lanes)
         assert 0 < s.last_rows <= s.rows and 0 < s.last_columns <= s.width
         assert 0 < s.last_depth <= s.depth
         assert s.row_blocks * s.tiles >= s.all_tiles
         assert s.column_blocks * s.panels >= s.all_panels
-        packed = s.panels * s.depth * s.width * element_bytes
-        assert packed <= (384 if packs_left else 256) << 10
+        assert s.panels * s.depth * s.width * element_bytes <= 192 << 10
+        assert s.tiles * s.rows * s.depth * element_bytes <= 384 << 10
+        assert s.k % s.unrolled == 0 and s.fetching_steps % s.unrolled == 0
+        assert s.depth_blocks == 1 or s.depth % s.unrolled == 0
         waiting = s.tiles * s.panels * s.rows * s.width * element_bytes
         assert s.depth_blocks == 1 or waiting <= 512 << 10
 
