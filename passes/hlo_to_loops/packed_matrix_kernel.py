@@ -7,13 +7,14 @@ the sums, of which each stays in the first-level cache while register tiles run 
 left operand stays in the second-level cache: its rows are read in place, or packed as a block where
 they are of another type, share sets of the first-level cache or are transposed. An operand that is
 computed from others element by element, such as dequantised weights, is computed as it is packed.
-While tiles are multiplied, what is packed next, the next tile's rows and what is read beside the
-last sums are fetched into the caches.
+While tiles are multiplied, what is packed next, the next tile's rows, what is read beside the last
+sums and the lines of large results are fetched into the caches.
 What follows the product, element by element, is applied to a tile of sums before it is stored.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -31,6 +32,7 @@ from hlo.passes.hlo_to_loops.product_blocking import packs
 
 # Bytes of a left operand whose rows are fetched: one that few blocks of columns read, or many.
 FETCHED_LEFT, LARGE_LEFT, FEW_BLOCKS = 512 << 10, 4 << 20, 4
+FETCHED_RESULTS = 1 << 20  # bytes of results whose lines are fetched before they are written
 FETCHED_BYTES = 128 << 10  # of operands beyond which what is packed next is fetched ahead
 
 
@@ -59,11 +61,14 @@ class _Product(PanelPacking):
         self.written: set[Affine] = set()
         self.has_epilogue = region.results != [node.results[0]]
         after = {o for n in region.nodes[region.nodes.index(node) + 1 :] for o in n.operands}
-        self.beside = [
-            tensor
+        read = [
+            self.inputs[tensor]
             for tensor in region.arguments
             if tensor in after and tensor.size == node.results[0].size
         ]
+        made_bytes = sum(made.elements * made.type.memory_bytes for made in self.outputs)
+        made = self.outputs if made_bytes >= FETCHED_RESULTS else ()
+        self.beside = [(b, "read") for b in read] + [(b, "write") for b in made]
         self.fetched = tuple(self._source_of(operand) for operand in node.operands)
 
     def _source_of(self, operand: Tensor) -> Buffer | None:
@@ -364,7 +369,7 @@ class _Product(PanelPacking):
     def _fetch_beside(
         self, tile: Affine, panel: Affine, rows: int, columns: int, first: Affine, part: Part
     ) -> None:
-        """Fetches what is read with a tile's last sums, a few rows at a time."""
+        """Fetches what is read and written with a tile's last sums, a few rows at a time."""
         b, em, s = self.builder, self.em, self.blocking
         if not self.beside:
             return
@@ -377,10 +382,10 @@ class _Product(PanelPacking):
             row = b.op(f"arith.minui {row}, {b.index(rows - share)} : index")
             row_at = (self.first_tile + tile) * s.rows + em.variable(row, rows)
             place = self.item * (s.m * s.n) + (self.first_panel + panel) * s.width
-            for tensor in self.beside:
-                for r in range(share):
-                    for column in range(0, columns, s.lanes):
-                        self._fetch(self.inputs[tensor], place + (row_at + r) * s.n + column, 3)
+            for buffer, how in self.beside:
+                in_line = LINE_BYTES // buffer.type.memory_bytes
+                for r, column in itertools.product(range(share), range(0, columns, in_line)):
+                    self._fetch(buffer, place + (row_at + r) * s.n + column, 3, how)
 
         if s.depth_blocks == 1:
             fetch()
@@ -388,9 +393,9 @@ class _Product(PanelPacking):
         with b.when(self.is_part(part, s.depth_blocks - 1)):
             fetch()
 
-    def _fetch(self, buffer: Buffer, place: Affine, locality: int) -> None:
+    def _fetch(self, buffer: Buffer, place: Affine, locality: int, how: str = "read") -> None:
         self.builder.effect(
-            f"memref.prefetch {buffer.name}[{self.em.index(place)}], read, locality<{locality}>, "
+            f"memref.prefetch {buffer.name}[{self.em.index(place)}], {how}, locality<{locality}>, "
             f"data : {buffer.memref}"
         )
 
