@@ -88,6 +88,32 @@ def matrix_operands(node: Node) -> tuple[MatrixOperand, MatrixOperand] | None:
     return found[0], found[1]
 
 
+def operands_by_rows(node: Node) -> tuple[MatrixOperand, MatrixOperand] | None:
+    """As `matrix_operands`, but where the left operand's own dimensions are no one axis the outer
+    ones are a batch, in which the right operand takes steps of 0; None where an operand is no batch
+    of matrices even so.
+    """
+    if (operands := matrix_operands(node)) is not None:
+        return operands
+    numbers, (left, right) = node.attributes["dot_dimension_numbers"], node.operands
+    batch = tuple(numbers.get("lhs_batching_dimensions", ()))
+    summed = tuple(numbers.get("lhs_contracting_dimensions", ()))
+    free = [d for d in range(left.rank) if d not in batch and d not in summed]
+    for outer in range(1, len(free)):
+        if merged(left.shape, free[outer:]) is None:
+            continue
+        rows = _matrix_operand(left.shape, (*batch, *free[:outer]), summed)
+        columns = _matrix_operand(
+            right.shape, tuple(numbers.get("rhs_batching_dimensions", ())),
+            tuple(numbers.get("rhs_contracting_dimensions", ())),
+        )  # fmt: skip
+        if rows is None or columns is None:
+            return None
+        steps = tuple(Axis(left.shape[d], 0) for d in free[:outer])
+        return rows, MatrixOperand((*columns.batch, *steps), columns.free, columns.summed)
+    return None
+
+
 @functools.lru_cache(maxsize=1024)
 def _matrix_operand(
     shape: tuple[int, ...], batch: tuple[int, ...], summed: tuple[int, ...]

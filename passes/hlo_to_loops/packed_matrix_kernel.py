@@ -26,7 +26,7 @@ from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.emitter import LINE_BYTES, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.kernel_function import Kernel, kernel_of, read_where_written
-from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand, matrix_operands
+from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand, operands_by_rows
 from hlo.passes.hlo_to_loops.panel_packing import PanelPacking, Part
 from hlo.passes.hlo_to_loops.product_blocking import packs
 
@@ -45,7 +45,7 @@ def emit_packed_product(region: Region) -> Kernel | None:
     computed = any(operand not in region.arguments for operand in node.operands)
     if not packs(node, computed) or root.size != node.results[0].size:
         return None
-    operands = matrix_operands(node)
+    operands = operands_by_rows(node)
     assert operands is not None
     try:
         return _Product(region, node, *operands).emit()

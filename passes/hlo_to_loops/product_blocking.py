@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from hlo.passes.hlo_to_loops.graph import Node
-from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand, matrix_operands
+from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand, operands_by_rows
 from hlo.passes.hlo_to_loops.product_factors import WORD_BYTES, sums_type, word_instruction
 
 VECTOR_BYTES = 64
@@ -188,7 +188,7 @@ def _cost_of(tile_block: int, panel_block: int, tiles: int, panels: int, batch: 
 
 def packed_units(node: Node) -> int:
     """Work units of a dot_general that `packs`."""
-    operands = matrix_operands(node)
+    operands = operands_by_rows(node)
     assert operands is not None, "packs has asked"
     left, right = operands
     instruction = word_instruction(node, left.summed.extent)
@@ -237,10 +237,14 @@ def packs(node: Node, computed: bool = False) -> bool:
     """
     if node.name != "dot_general" or not _has_types(node):
         return False
-    if (operands := matrix_operands(node)) is None:
+    if (operands := operands_by_rows(node)) is None:
         return False
     left, right = operands
     m, n, k = left.free.extent, right.free.extent, left.summed.extent
+    wide = n >= BLOCK_VECTORS * lanes_of(node)
+    is_blocks = m >= BLOCK_ROWS and wide and m * n * k >= BLOCK_WORK
+    if any(axis.extent > 1 and axis.stride == 0 for axis in right.batch) and not is_blocks:
+        return False  # the right operand is packed for each block of rows
     if node.results[0].type.is_integer or word_instruction(node, k) is not None:
         # There are no other tiles for them.
         return m >= FEWEST_ROWS_OF_WORDS and n >= lanes_of(node) and m * n * k >= SMALLEST_PRODUCT
@@ -256,8 +260,7 @@ def packs(node: Node, computed: bool = False) -> bool:
         return True
     if left.summed.stride == 1 and m * k >= LARGE_LEFT and n >= FEWEST_COLUMNS:
         return True
-    wide = n >= BLOCK_VECTORS * lanes_of(node)
-    if m >= BLOCK_ROWS and wide and m * n * k >= BLOCK_WORK:
+    if is_blocks:
         return True
     of_many = n >= LONG_ROWS or m >= MANY_ROWS
     return m >= FEWEST_ROWS and k * n >= (LARGE_RIGHT_OF_MANY if of_many else LARGE_RIGHT)

@@ -153,3 +153,24 @@ def test_a_constant_matrix_whose_rows_are_a_batch() -> None:
     x = np.random.default_rng(0).standard_normal((3, 40, 16), np.float32)
     (found,) = hlo.compile(text)(x)
     np.testing.assert_allclose(found, np.einsum("bki,bk->bi", x, weights), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64", "bf16"])
+def test_rows_that_are_no_one_axis(kind: str) -> None:
+    """The contracted dimension of a left operand lies between its own."""
+    p = Program()
+    for shape, columns, contract in [
+        ((5, 200, 130), (200, 150), ([1], [0])),  # packed, transposed
+        ((3, 2, 150, 129), (144, 150), ([2], [1])),  # two outer rows, the right operand turned
+        ((3, 70, 5, 257), (70, 5, 130), ([1, 2], [0, 1])),  # two contracted dimensions
+        ((3, 100, 30), (100, 130), ([1], [0])),  # too few rows: not packed
+    ]:
+        a, b = p.sample(shape, kind), p.sample(columns, kind)
+        product = dot(p, a, b, contract)
+        p.result(product, bias_and_residual(p, product, kind))
+        computed = p.op("multiply", [a, a], shape)
+        p.result(dot(p, computed, b, contract))
+    # Beside a batch that both operands have.
+    a, b = p.sample((2, 3, 140, 100), kind), p.sample((2, 140, 130), kind)
+    p.result(dot(p, a, b, ([2], [1]), ([0], [0])))
+    p.check(ulps=256)
