@@ -19,11 +19,13 @@ from hlo.passes.simplify.dead_code import erase_dead_ops
 
 FEW_POSITIONS = 64  # too few for tiles along one dimension; their patches are small beside a kernel
 FEWEST_FEATURES = 16
+FEWEST_OF_PRODUCT = 64  # rows and columns of a product that is better than tiles of a convolution
 
 
 @dataclass(frozen=True)
 class ConvolutionsToDots(Pass):
-    """Turns convolutions with windows of one element, and those of few positions, into dots.
+    """Turns convolutions with windows of one element, their gradients by the weights, and
+    convolutions of few positions into dots.
 
     A window of one element sums over features alone: the dot's rows are all positions, not those of
     one line; a transpose that exchanges the features of its kernel becomes the dot's own. Of a
@@ -94,6 +96,9 @@ def _to_dot(op: ir.Operation) -> bool:
     conv = PlainConvolution.of(op)
     if conv is None:
         return False
+    if _is_one_sum(op, conv):
+        _sum_all(op, conv)
+        return True
     result = shape_of(op.results[0])
     free = [label for label in conv.input if label != "f"]
     spatial = [str(k) for k in range(len(conv.window))]
@@ -132,6 +137,35 @@ def _to_dot(op: ir.Operation) -> bool:
     )
     replace(op, [value])
     return True
+
+
+def _is_one_sum(op: ir.Operation, conv: PlainConvolution) -> bool:
+    """Whether a convolution's window is all of its input, as in the gradient by the weights of
+    windows of one element: a product of many rows and columns, which blocks of the depth reach in
+    the cache.
+    """
+    data, rank = shape_of(op.operands[0]), len(conv.window)
+    whole = all(data[conv.input.index(str(k))] == conv.window[k] for k in range(rank))
+    if not whole or conv.spread != (1,) * rank or is_padded(conv.attributes):
+        return False
+    if conv.kernel[-1] != "o" or conv.output[-2:] != ("b", "f") or conv.input[-1] != "b":
+        return False
+    return math.prod(conv.window) > 1 and min(shape_of(op.results[0])[-2:]) >= FEWEST_OF_PRODUCT
+
+
+def _sum_all(op: ir.Operation, conv: PlainConvolution) -> None:
+    """Replaces a convolution whose window is all of its input by a product."""
+    spatial = [str(k) for k in range(len(conv.window))]
+    order = sorted(["f", *spatial], key=conv.input.index)
+    left = [conv.input.index(label) for label in order]
+    right = [conv.kernel.index("i" if label == "f" else label) for label in order]
+    b = Builder.before(op)
+    kept = {k: op.attributes[k] for k in op.attributes if k == "precision_config"}
+    value = b.dot_general(
+        op.operands[0], op.operands[1], contracting=(left, right),
+        element=element_of(op.results[0]), attributes=kept,
+    )  # fmt: skip
+    replace(op, [b.reshape(value, shape_of(op.results[0]))])
 
 
 def _matrix(b: Builder, kernel: ir.Value) -> tuple[ir.Value, int]:

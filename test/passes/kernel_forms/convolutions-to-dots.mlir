@@ -46,3 +46,20 @@ func.func @turned(%x: tensor<1x6x7x32xf32>, %k: tensor<3x3x32x64xf32>) -> tensor
   %1 = hlo.convolution(%x, %0) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x6x7x32xf32>, tensor<3x3x32x64xf32>) -> tensor<1x4x5x64xf32>
   return %1 : tensor<1x4x5x64xf32>
 }
+
+// The gradient by the weights of a window of one element: the window is all of the input, 2 x 6 x 7 products are summed.
+// CHECK-LABEL: func.func @gradient_by_weights
+// CHECK: %[[D:.*]] = hlo.dot_general %arg0, %arg1, contracting_dims = [0, 1, 2] x [0, 1, 2] : {{.*}} -> tensor<64x96xf32>
+// CHECK: hlo.reshape %[[D]] : (tensor<64x96xf32>) -> tensor<1x1x64x96xf32>
+func.func @gradient_by_weights(%x: tensor<2x6x7x64xf32>, %dy: tensor<2x6x7x96xf32>) -> tensor<1x1x64x96xf32> {
+  %0 = hlo.convolution(%x, %dy) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x6x7x64xf32>, tensor<2x6x7x96xf32>) -> tensor<1x1x64x96xf32>
+  return %0 : tensor<1x1x64x96xf32>
+}
+
+// Of few features it stays.
+// CHECK-LABEL: func.func @gradient_by_few_weights
+// CHECK: hlo.convolution
+func.func @gradient_by_few_weights(%x: tensor<2x6x7x32xf32>, %dy: tensor<2x6x7x16xf32>) -> tensor<1x1x32x16xf32> {
+  %0 = hlo.convolution(%x, %dy) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x6x7x32xf32>, tensor<2x6x7x16xf32>) -> tensor<1x1x32x16xf32>
+  return %0 : tensor<1x1x32x16xf32>
+}
