@@ -21,6 +21,7 @@ from hlo.passes.hlo_to_loops.contraction_tiling import (
     FEWEST_SHARING,
     LARGE_OPERAND,
     PACKED_BYTES,
+    SMALL_KERNEL,
     Tiling,
     columns_leave_cache,
     fits_register_tiles,
@@ -44,6 +45,7 @@ from hlo.passes.hlo_to_loops.kernel_function import (
 )
 from hlo.passes.hlo_to_loops.kernel_packing import KernelPacking
 from hlo.passes.hlo_to_loops.kernel_panels import KernelPanels, columns_of, panels_of
+from hlo.passes.hlo_to_loops.lines_below import LinesBelow
 from hlo.passes.hlo_to_loops.padded_windows import PaddedTile, takes_padded_tiles
 from hlo.passes.hlo_to_loops.product_factors import sums_type
 from hlo.passes.hlo_to_loops.sums_in_parts import (
@@ -123,9 +125,17 @@ class _Tiles:
         self.waiting = self._waiting()
         if self.kind.is_integer and self.words is None:
             raise NotVectorizableError("the kernel's panels are not those of these tiles")
+        self.lines_below: LinesBelow | None = None
+        if self.input is None and self.waiting is None:
+            self.lines_below = LinesBelow.of(self.em, node, tiling)
         self.units = tiling.runs * self.chunks
         # A small kernel: positions are walked once, with all their features.
-        self.columns_inside = walks_features(node)
+        self.columns_inside = walks_features(node) or (
+            node.name == "convolution"
+            and self.packing is None
+            and self.chunks == tiling.positions
+            and self.node.operands[1].size * self.kind.memory_bytes <= SMALL_KERNEL
+        )
 
     def _waiting(self) -> WaitingSums | None:
         """Room for the sums of a work unit's tiles, if its operands are read a part at a time."""
@@ -293,6 +303,8 @@ class _Tiles:
         rest, row_block = em.divmod(position, tiling.row_blocks)
         outer = em.dims(Position.of_offset(rest), [tiling.shape[d] for d in tiling.outer])
         self.prefetch_line = self._prefetch_line(row_block)
+        if self.lines_below is not None:
+            self.lines_below.fetch(outer, row_block)
         self._edges((group, *outer), row_block, column_block)
 
     def _prefetch_line(self, row_block: Affine) -> Affine | None:

@@ -29,6 +29,7 @@ FEWEST_SHARING = 8  # tiles that make up for a copy of their columns
 PACKED_BYTES = 512 << 10  # of such a copy, at the most
 SETS, WAYS = 1024, 16  # of lines in the second-level cache
 FEWEST_PACKED_UNITS = 32  # for the sake of threads, where that leaves enough tiles to each
+SMALL_KERNEL = 256 << 10  # bytes of a convolution's kernel that stay in the second-level cache
 MULTIPLIES_A_BYTE = 3  # that take as long as one byte from or to memory
 PANEL_BYTES = 400 << 10  # of a run of columns of a kernel, about half of the second-level cache
 WORD_BOX_BYTES = 512 << 10  # of the input that a tile of words reads, which is packed
