@@ -20,9 +20,12 @@ from hlo.passes.fusion.op_traits import (
     is_free_to_repeat,
     is_fusible,
 )
+from hlo.passes.hlo_to_loops.contraction_tiling import lanes_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 from hlo.passes.hlo_to_loops.input_blocks import input_block, packs_input
 from hlo.passes.hlo_to_loops.kernel_panels import is_view_of_panels
+from hlo.passes.hlo_to_loops.loop_space import required_cuts
+from hlo.passes.hlo_to_loops.matrix_vector_kernel import matrix_vector_of
 from hlo.passes.hlo_to_loops.operand_prologues import left_times, packs_left, takes_prologue
 
 INPUT, KERNEL = 0, 1  # operands of a convolution
@@ -62,12 +65,15 @@ class Prologues:
             return FusionDecision.no("what follows the contraction reads it too")
         if node.name == "reshape" and not self._is_reshape_in_prologue(node):
             return FusionDecision.no("it is a view of what is in memory")
-        if INPUT in operands_made(node, group, readers) and _packs_input(contraction_of(group)):
+        made = operands_made(node, group, readers)
+        if INPUT in made and _packs_input(contraction_of(group)):
             return self._judge_input(node, group, readers)
         if node.name not in IN_PROLOGUES and not moved:
             return FusionDecision.no(f"{node.name} is not computed while an operand is packed")
         if 2 * self._bytes_read(node) > 3 * bytes_of(node.results[0]):
             return FusionDecision.no("the contraction would read more than its operand has")
+        if not self.gpu and _cuts_rows(node, contraction_of(group), made):
+            return FusionDecision.no("it repeats elements in a row: vectors take it from memory")
         if convolution_of(group) is not None:
             return FusionDecision.yes("the convolution computes its kernel as it packs it")
         return FusionDecision.yes("the dot computes its operand as it reads it")
@@ -185,6 +191,24 @@ def convolution_of(group: Group) -> Node | None:
 def contraction_of(group: Group) -> Node:
     """The dot or convolution of a kernel that has one."""
     return next(n for n in group.nodes if n.name in CONTRACTIONS)
+
+
+def _cuts_rows(node: Node, contraction: Node, made: Set[int]) -> bool:
+    """Whether a dot's vectors, which go along rows of an operand, would leave what an op repeats: a
+    scale for each group of a row's weights, say. With few vectors, groups of whole vectors are read
+    as they are.
+    """
+    if contraction.name != "dot_general" or node.name not in ("broadcast_in_dim", "iota"):
+        return False
+    memo: dict[Tensor, frozenset[int]] = {operand: frozenset() for operand in node.operands}
+    cuts = required_cuts(node.results[0], memo)
+    for operand in (contraction.operands[i] for i in made):
+        row = next((extent for extent in reversed(operand.shape) if extent != 1), 1)
+        # Where the kernel begins at multiples of its lanes.
+        lanes = lanes_of(contraction.results[0].type) if matrix_vector_of(contraction) else row
+        if any(cut > 1 and cut % row and (row % lanes or cut % lanes) for cut in cuts):
+            return True
+    return False
 
 
 def _packs_input(contraction: Node) -> bool:

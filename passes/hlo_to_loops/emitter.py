@@ -141,6 +141,7 @@ class Emitter:
         self.body: object = None
         self.loaded_in_body: dict[Buffer, set[Affine]] = {}
         self._lane_level = 0
+        self._lane_is_multiple = False
         # The level around the innermost loop, where its turns are single elements.
         self._step_level: int | None = None
         self._cuts: dict[Tensor, frozenset[int]] = {t: frozenset() for t in buffers}
@@ -173,22 +174,23 @@ class Emitter:
     @contextmanager
     def vector(
         self, lane: str, lanes: int, mask: str | None = None, *, level: int | None = None,
-        wide: bool = False,
+        wide: bool = False, aligned: bool = False,
     ) -> Generator[None]:  # fmt: skip
         """Vector mode: `lane` is the SSA name of lane 0's index; call inside the loop over it.
 
         Args:
             level: where that loop is, if other loops lie between.
             wide: whether the lanes are those of several registers, for elementwise ops alone.
+            aligned: whether `lane` is always a multiple of `lanes`.
         """
-        saved = self.lane, self.mask, self._lane_level, self.is_wide
-        self.lane, self.mask, self.is_wide = lane, mask, wide
+        saved = self.lane, self.mask, self._lane_level, self.is_wide, self._lane_is_multiple
+        self.lane, self.mask, self.is_wide, self._lane_is_multiple = lane, mask, wide, aligned
         self._lane_level = self.b.level - 1 if level is None else level
         try:
             with self.b.width(lanes):
                 yield
         finally:
-            self.lane, self.mask, self._lane_level, self.is_wide = saved
+            self.lane, self.mask, self._lane_level, self.is_wide, self._lane_is_multiple = saved
 
     @contextmanager
     def step(self) -> Generator[None]:
@@ -278,14 +280,28 @@ class Emitter:
             factor, high_part, low_part = split
             quotient_index, rest = self.divmod(high_part, divisor // factor)
             return quotient_index, rest * factor + low_part
-        if not self.is_uniform(index):
+        within = self._stays_within(index, divisor)
+        if not within and not self.is_uniform(index):
             raise NotVectorizableError("a lane crosses a row boundary")
         _, high = index.bounds(self.extents)
         with self.b.width(0):
             name, by = self.index(index), self.b.index(divisor)
             quotient = self.b.op(f"arith.divui {name}, {by} : index")
+            if within:
+                row = self.name_index(quotient, high // divisor + 1)
+                return row, index + row * -divisor
             remainder = self.b.op(f"arith.remui {name}, {by} : index")
         return self.name_index(quotient, high // divisor + 1), self.name_index(remainder, divisor)
+
+    def _stays_within(self, index: Affine, divisor: int) -> bool:
+        """Whether no vector reaches over a multiple of a divisor: all begin at multiples of their
+        lanes, of which the divisor is one.
+        """
+        lanes, lane = self.b.lanes, self.lane
+        if lane is None or not self._lane_is_multiple or index.coefficient(lane) != 1:
+            return False
+        others = [divisor, index.constant, *(c for name, c in index.terms if name != lane)]
+        return not any(c % lanes for c in others)
 
     def dims(self, position: Position, shape: Sequence[int]) -> tuple[Affine, ...]:
         """The index in each dimension of a position in a tensor of `shape`."""

@@ -13,6 +13,7 @@ from hlo.passes.hlo_to_loops.column_space import column_space
 from hlo.passes.hlo_to_loops.composite_kernel import emit_composite
 from hlo.passes.hlo_to_loops.contraction_kernel import emit_contraction
 from hlo.passes.hlo_to_loops.cumulative_kernel import emit_cumulative
+from hlo.passes.hlo_to_loops.emitter import NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region, is_composite
 from hlo.passes.hlo_to_loops.interleaved_kernel import emit_interleaved
 from hlo.passes.hlo_to_loops.kernel_function import Kernel
@@ -71,8 +72,11 @@ def _special(region: Region, root: Node) -> Kernel | None:
         emit_packed_product,
         emit_contraction,
     ):
-        if (kernel := emit(region)) is not None:
-            return kernel
+        try:
+            if (kernel := emit(region)) is not None:
+                return kernel
+        except NotVectorizableError:
+            continue  # what it computes of an operand leaves the row: loops do that, one by one
     called = sort_in(region) or root
     if (library := LIBRARY_EMITTERS.get(called.name)) is not None and (
         kernel := library(region, called)

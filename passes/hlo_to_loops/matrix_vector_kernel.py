@@ -201,11 +201,11 @@ class Walk:
         if whole:
             with b.loop(b.index(0), b.index(whole), b.index(self.lanes)) as loop:
                 column = em.variable(loop.iv, width)
-                with em.vector(loop.iv, self.lanes):
+                with em.vector(loop.iv, self.lanes, aligned=True):
                     body(column)
         if whole < width:
             name, mask = self.masked_rest(whole, width)
-            with em.vector(name, self.lanes, mask):
+            with em.vector(name, self.lanes, mask, aligned=True):
                 em.hoist_from_here()
                 body(Affine.variable(name))
 
@@ -299,12 +299,12 @@ class Rows(Walk):
             with b.loop(b.index(0), b.index(whole), b.index(self.lanes), carried) as loop:
                 depth = em.variable(loop.iv, plan.depth)
                 held = rebuild([self.kind] * len(totals), loop.carried, self.lanes)
-                with em.vector(loop.iv, self.lanes):
+                with em.vector(loop.iv, self.lanes, aligned=True):
                     loop.yielded = [t.name for t in step(depth, held)]
             totals = rebuild([self.kind] * len(totals), loop.results, self.lanes)
         if whole < plan.depth:
             name, mask = self.masked_rest(whole, plan.depth)
-            with em.vector(name, self.lanes, mask):
+            with em.vector(name, self.lanes, mask, aligned=True):
                 em.hoist_from_here()
                 totals = step(Affine.variable(name), totals)
         return totals

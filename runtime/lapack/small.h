@@ -10,8 +10,8 @@
 namespace hlo::runtime::lapack {
 
 /// The largest orders that are done here. Of 2048 matrices in f32, a thread takes for each: LU of order 3 85 ns and not
-/// 215, of order 8 190 and not 1350; Cholesky 75 and 140, not 145 and 430; a solve for 4 columns 55 and 200, not 210 and
-/// 415. At 12 (8 of a solve) both take about the same.
+/// 215, of order 8 190 and not 1350; Cholesky 75 and 140, not 145 and 430; a solve for 4 columns 55 and 200, not 210
+/// and 415. At 12 (8 of a solve) both take about the same.
 constexpr int64_t mostSmall = 12, mostSmallSolve = 8;
 
 template <typename T> struct Matrix {

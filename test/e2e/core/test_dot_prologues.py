@@ -8,6 +8,9 @@ from test_contractions import dot
 from test_matrix_vectors import bias_and_residual
 
 import hlo
+from hlo.passes.hlo_to_loops import kernels
+from hlo.passes.hlo_to_loops.emitter import NotVectorizableError
+from hlo.passes.hlo_to_loops.graph import Region
 
 ROWS = ([1], [0])  # [m, k] x [k, n]
 TURNED = ([1], [1])  # [m, k] x [n, k]
@@ -53,6 +56,55 @@ def test_dequantised_weights_are_never_in_memory() -> None:
             p.result(dot(p, p.sample((rows, 256), "f32"), dequantised(p, shape, "i8", 1), dims))
             read = sum(cost.bytes for cost in hlo.compile(p.text).cost_analysis().kernels)
             assert read < 256 * 512 * 4
+
+
+def grouped(p: Program, shape: tuple[int, int], group: int) -> Value:
+    """Weights with a scale for each `group` of a row, one after the other."""
+    rows, length = shape
+    wide = p.op("convert", [p.sample(shape, "i8")], shape, "f32")
+    scales = p.op(
+        "broadcast_in_dim", [p.sample((rows, length // group), "f32")],
+        (rows, length // group, group), attributes="broadcast_dimensions = array<i64: 0, 1>",
+    )  # fmt: skip
+    return p.op("multiply", [wide, p.op("reshape", [scales], shape)], shape)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 40])
+@pytest.mark.parametrize("group", [2, 5, 16, 24, 64, 240])
+def test_scales_of_groups_within_a_row(rows: int, group: int) -> None:
+    """Groups of whole vectors, and such as end inside one; rows of the weights either way."""
+    p = Program()
+    for k, n, dims in ((300, 960, ROWS), (960, 300, TURNED)):
+        shape = (n, k) if dims is TURNED else (k, n)
+        x = p.sample((rows, k), "f32")
+        p.result(dot(p, x, grouped(p, shape, group), dims))
+        turned = p.sample((n, rows), "f32") if dims is ROWS else p.sample((k, rows), "f32")
+        p.result(dot(p, grouped(p, shape, group), turned, ROWS))
+    p.check(ulps=512)
+
+
+@pytest.mark.parametrize("dims", [ROWS, TURNED])
+def test_one_row_reads_weights_and_scales_of_groups_alone(
+    dims: tuple[list[int], list[int]],
+) -> None:
+    p = Program()
+    p.result(dot(p, p.sample((1, 1024), "f32"), grouped(p, (1024, 1024), 64), dims))
+    read = sum(cost.bytes for cost in hlo.compile(p.text).cost_analysis().kernels)
+    assert read < 1.2 * 1024 * 1024
+
+
+def test_a_kernel_whose_lanes_leave_a_row_is_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a product's kernel finds that it cannot be emitted, another one computes it."""
+
+    def leaves(region: Region) -> None:
+        raise NotVectorizableError("a lane crosses a row boundary")
+
+    for name in ("emit_matrix_vector", "emit_packed_product", "emit_contraction"):
+        monkeypatch.setattr(kernels, name, leaves)
+    p = Program()
+    x = p.sample((3, 50), "f32")
+    p.result(dot(p, x, dequantised(p, (50, 40), "i8", 1), ROWS))
+    p.check(ulps=64)
 
 
 def test_conversions_of_both_operands() -> None:

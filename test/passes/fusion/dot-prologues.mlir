@@ -80,3 +80,28 @@ func.func private @normalised(%x: tensor<50176x64xf32>, %w: tensor<64x32xf32>) -
   %3 = hlo.dot_general %2, %w, contracting_dims = [1] x [0] : (tensor<50176x64xf32>, tensor<64x32xf32>) -> tensor<50176x32xf32>
   return %3, %e : tensor<50176x32xf32>, tensor<50176x64xf32>
 }
+
+// A scale for each group of a row: vectors of a product of many rows would leave their group, so that
+// the scales are spread in memory; with one row, groups of whole vectors are scaled as they are read.
+// IR-LABEL: func.func private @groups
+// IR-NEXT: hlo.broadcast_in_dim
+// IR-NEXT: "hlo.fusion"
+// IR-NOT: hlo.broadcast_in_dim
+// IR: hlo.dot_general
+// IR: "hlo.fusion"
+// IR: hlo.broadcast_in_dim
+// IR: hlo.dot_general
+// IR-NEXT: hlo.return
+func.func private @groups(%x: tensor<64x512xf32>, %y: tensor<1x512xf32>, %w: tensor<512x512xi8>, %s: tensor<512x8xf32>) -> (tensor<64x512xf32>, tensor<1x512xf32>) {
+  %0 = hlo.convert %w : (tensor<512x512xi8>) -> tensor<512x512xf32>
+  %1 = hlo.broadcast_in_dim %s, dims = [0, 1] : (tensor<512x8xf32>) -> tensor<512x8x64xf32>
+  %2 = hlo.reshape %1 : (tensor<512x8x64xf32>) -> tensor<512x512xf32>
+  %3 = hlo.multiply %0, %2 : tensor<512x512xf32>
+  %4 = hlo.dot_general %x, %3, contracting_dims = [1] x [0] : (tensor<64x512xf32>, tensor<512x512xf32>) -> tensor<64x512xf32>
+  %5 = hlo.convert %w : (tensor<512x512xi8>) -> tensor<512x512xf32>
+  %6 = hlo.broadcast_in_dim %s, dims = [0, 1] : (tensor<512x8xf32>) -> tensor<512x8x64xf32>
+  %7 = hlo.reshape %6 : (tensor<512x8x64xf32>) -> tensor<512x512xf32>
+  %8 = hlo.multiply %5, %7 : tensor<512x512xf32>
+  %9 = hlo.dot_general %y, %8, contracting_dims = [1] x [0] : (tensor<1x512xf32>, tensor<512x512xf32>) -> tensor<1x512xf32>
+  return %4, %9 : tensor<64x512xf32>, tensor<1x512xf32>
+}
