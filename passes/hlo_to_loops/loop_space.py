@@ -7,6 +7,8 @@ cuts where it must.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hlo.passes.hlo_to_loops.affine import suffix_products
 from hlo.passes.hlo_to_loops.elementwise import EMITTERS
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
@@ -42,6 +44,8 @@ def _cuts_of(node: Node, tensor: Tensor, memo: dict[Tensor, frozenset[int]]) -> 
         return {c for o in node.operands if o.shape == tensor.shape for c in required_cuts(o, memo)}
     if node.name == "transpose":
         return _mapped_cuts(node, node.attributes["permutation"], _transpose_joins(node), memo)
+    if node.name == "reduce":
+        return _kept_cuts(node, memo)
     return set(suffix_products(tensor.shape))
 
 
@@ -66,6 +70,19 @@ def _broadcast_cuts(node: Node, memo: dict[Tensor, frozenset[int]]) -> set[int]:
     return _mapped_cuts(node, mapping, joined, memo)
 
 
+def _kept_cuts(node: Node, memo: dict[Tensor, frozenset[int]]) -> set[int]:
+    """Of a reduction's result: between kept dimensions that are not neighbours, and where what is
+    reduced is cut along them.
+    """
+    reduced, rank = node.attributes["dimensions"], len(node.operands[0].shape)
+    kept = [d for d in range(rank) if d not in reduced]
+    joined = {i for i in range(len(kept) - 1) if kept[i + 1] == kept[i] + 1}
+    found = set[int]()
+    for operand in node.operands[: len(node.results)]:
+        found |= _mapped_cuts(node, kept, joined, memo, operand)
+    return found
+
+
 def _transpose_joins(node: Node) -> set[int]:
     permutation = node.attributes["permutation"]
     return {d for d in range(len(permutation) - 1) if permutation[d + 1] == permutation[d] + 1}
@@ -73,15 +90,17 @@ def _transpose_joins(node: Node) -> set[int]:
 
 def _mapped_cuts(
     node: Node,
-    mapping: list[int | None] | tuple[int, ...],
+    mapping: Sequence[int | None],
     joined: set[int],
     memo: dict[Tensor, frozenset[int]],
+    operand: Tensor | None = None,
 ) -> set[int]:
     """Cuts at dimension boundaries not in `joined`, and the operand's cuts moved along `mapping`.
 
-    `mapping[d]` is the operand dimension that result dimension d walks, if any.
+    `mapping[d]` is the operand dimension that result dimension d walks, if any; the operand is the
+    first one if it is None.
     """
-    operand, shape = node.operands[0], node.results[0].shape
+    operand, shape = operand or node.operands[0], node.results[0].shape
     strides, operand_strides = suffix_products(shape), suffix_products(operand.shape)
     cuts = {strides[d] for d in range(len(shape) - 1) if d not in joined}
     for cut in required_cuts(operand, memo):

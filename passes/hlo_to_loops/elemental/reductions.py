@@ -138,9 +138,10 @@ def _fold_at(
 ) -> Fold:
     """The fold of one or more reductions over operands of one shape."""
     inputs = [t for node in nodes for t in node.operands[: len(node.results)]]
-    shape = inputs[0].shape
-    reduced = sorted(nodes[0].attributes["dimensions"])
-    kept = em.dims(position, nodes[0].results[0].shape)
+    shape, reduced = inputs[0].shape, sorted(nodes[0].attributes["dimensions"])
+    if position.dims is None:
+        shape, reduced = _kept_together(shape, reduced)
+    kept = em.dims(position, [size for d, size in enumerate(shape) if d not in reduced])
     trailing = 0  # reduced dimensions at the minor end, folded as one range
     while trailing < len(reduced) and reduced[-1 - trailing] == len(shape) - 1 - trailing:
         trailing += 1
@@ -163,7 +164,7 @@ def _fold_at(
         for index, size, stride in zip(dims, shape, strides, strict=True):
             offset = offset + (index * stride if size != 1 else ZERO)
         exact = _exact_dims(em, low, shape[len(shape) - trailing :])
-        if exact is None:
+        if exact is None or shape != inputs[0].shape:
             return Position(None, offset)
         return Position((*dims[: len(shape) - trailing], *exact), offset)
 
@@ -188,6 +189,21 @@ def _fold_at(
         element=element,
         initial=tuple(_initial(em, t, k) for t, k in zip(initials, types, strict=True)),
     )
+
+
+def _kept_together(
+    shape: tuple[int, ...], reduced: Sequence[int]
+) -> tuple[tuple[int, ...], list[int]]:
+    """A shape in which neighbouring dimensions that a reduction keeps are one; those it reduces."""
+    sizes, places = list[int](), list[int]()
+    for d, size in enumerate(shape):
+        if d in reduced:
+            places.append(len(sizes))
+        elif d and d - 1 not in reduced:
+            sizes[-1] *= size
+            continue
+        sizes.append(size)
+    return tuple(sizes), places
 
 
 def _part_of(em: Emitter, node: Node) -> Part:
