@@ -90,11 +90,17 @@ def expm1(x: Real) -> Real:
 def logistic(x: Real) -> Real:
     """1 / (1 + e**-x), small results to full precision.
 
-    With -x = r - n log 2 it is 2**n / (2**n + e**r).
+    With -x = r - n log 2 it is 2**n / (2**n + e**r); 0 where e**x rounds to that.
     """
-    least, _ = _EXP_RANGE[x.scalar]
-    rest, count = _reduced(x.at_most(_LOGISTIC_ONE[x.scalar]).at_least(least))
+    bounded = x.at_most(_LOGISTIC_ONE[x.scalar])
+    if not (leaves_out := can_leave_out(x)):
+        bounded = bounded.at_least(_EXP_RANGE[x.scalar][0])
+    rest, count = _reduced(bounded)
     decayed = polynomial(rest, _exp_series(x, -1.0))
+    if leaves_out:
+        some = x.compare("uge", _EXP_ZERO[x.scalar])
+        power = scale_where(x.lift(1.0), count, some)
+        return scale_where(1.0 / (power + decayed), count, some)
     return scale(1.0 / (scale(x.lift(1.0), count) + decayed), count)
 
 

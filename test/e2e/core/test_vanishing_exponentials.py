@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import hlo
+import hlo.lax as hlax
 import hlo.numpy as hnp
 
 # The least argument whose exponential is not zero, about.
@@ -39,10 +41,26 @@ def test_exponentials_around_the_least(dtype: type[np.floating[Any]], size: int)
     assert not np.signbit(found[~np.isnan(x)]).any()
 
 
-def test_a_scaling_that_may_vanish_has_a_mask() -> None:
+@pytest.mark.parametrize("size", [1, 4, 8, 13, 16, 37, 4099])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_logistic_around_the_least(dtype: type[np.floating[Any]], size: int) -> None:
+    """Far below 0 it is the exponential; within its usual 2.5 units in the last place."""
+    x = arguments(dtype, size)
+    found = np.asarray(hlo.jit(hlax.logistic)(x))
+    with np.errstate(over="ignore", under="ignore"):
+        expected = (1 / (1 + np.exp(-x.astype(np.longdouble)))).astype(dtype)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(x))
+    number = ~np.isnan(x)
+    gap = np.abs(found[number] - expected[number])
+    assert (gap <= 2.5 * np.spacing(expected[number])).all()
+    assert not np.signbit(found[number]).any()
+
+
+@pytest.mark.parametrize("function", [hnp.exp, hlax.logistic])
+def test_a_scaling_that_may_vanish_has_a_mask(function: Callable[..., Any]) -> None:
     """Where the processor has one: its result is 0 there, which is not computed."""
     x = np.zeros(4096, np.float32)
-    text = hlo.jit(hnp.exp).lower(x).compile().as_text("llvm")
+    text = hlo.jit(function).lower(x).compile().as_text("llvm")
     calls = re.findall(r"mask\.scalef\.ps\.\d+\"\(([^)]*)\)", text)
     constants = dict(re.findall(r"(%\w+) = llvm\.mlir\.constant\((-?\d+) : i\d+\)", text))
     assert all(constants.get(call.split(", ")[3]) != "-1" for call in calls)
