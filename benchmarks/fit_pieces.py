@@ -9,11 +9,14 @@ are at most 16. On each, f(x) = f(c) + (x - c) q(x - c), with q the Chebyshev in
 centre c is an `f32` number near the middle at which f(c) is one to within a small part of its unit
 (Gal, "Computing elementary functions", 1986): the sum is then the only rounding that counts. On the
 first piece of an odd function c is 0 and f(x) = x + x q(x).
+
+A function of both signs has 32 pieces of equal width, of which the centres lie where it decreases
+to: what is added to f(c) is then no larger than the sum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,8 @@ ELEMENTWISE = Path(__file__).parents[1] / "passes" / "hlo_to_loops" / "elementwi
 OUTPUT = ELEMENTWISE / "piece_tables.py"
 PIECES = 16
 TERMS = 6  # of q
+EVEN_PIECES, EVEN_TERMS = 32, 7
+EVEN_PLACE = 0.8  # of the centre in a piece
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,22 @@ CASES = (
 )
 
 
+@dataclass(frozen=True)
+class EvenCase:
+    """A decreasing function whose pieces lie around multiples of 1 / `per_unit`, 16 of them below
+    0; `low` is where it begins to be constant, `high` up to where its pieces are close enough.
+    """
+
+    name: str
+    function: Callable[[Any], Any]
+    per_unit: int
+    low: float
+    high: float
+
+
+EVEN_CASES = (EvenCase("ERFC", mp.erfc, 4, -4.0, 3.375),)
+
+
 def intervals(bias: float, top: float) -> list[tuple[Any, Any]]:
     """The pieces of [0, top]."""
     found: list[tuple[Any, Any]] = []
@@ -59,9 +80,11 @@ def intervals(bias: float, top: float) -> list[tuple[Any, Any]]:
     return found
 
 
-def centre(function: Callable[[Any], Any], low: Any, high: Any) -> tuple[float, float]:
-    """(c, f(c)), both `f32`: of 600 numbers around the middle, the one that rounds f(c) least."""
-    above = below = np.float32((low + high) / 2)
+def centre(
+    function: Callable[[Any], Any], low: Any, high: Any, place: float = 0.5
+) -> tuple[float, float]:
+    """(c, f(c)), both `f32`: of 600 numbers around that place, the one that rounds f(c) least."""
+    above = below = np.float32(low + (high - low) * place)
     found: list[tuple[Any, float, float]] = []
     for _ in range(300):
         for x in {float(above), float(below)}:
@@ -89,16 +112,40 @@ def fitted(case: Case) -> list[list[float]]:
     return rows
 
 
-def error_bits(case: Case, rows: list[list[float]], low: Any, high: Any) -> float:
+def evenly_fitted(case: EvenCase) -> list[list[float]]:
+    """As `fitted`, the piece around n / per_unit at place n mod 32."""
+    found: dict[int, list[float]] = {}
+    for n in range(-EVEN_PIECES // 2, EVEN_PIECES // 2):
+        low, high = (mpf(2 * n + side) / (2 * case.per_unit) for side in (-1, 1))
+        at, held = centre(case.function, low, high, EVEN_PLACE)
+        start = case.function(mpf(at))
+        quotient = safe(lambda t, at=at, start=start: (case.function(at + t) - start) / t)
+        series = chebyshev(quotient, low - at, high - at, EVEN_TERMS)
+        row = [at, held, *rounded(monomials(series, low - at, high - at), "f32")]
+        found[n % EVEN_PIECES] = row
+        print(f"{case.name:6} {float(low):6} {error_bits(case, [row], low, high):6.1f} bits")
+    return [found[place] for place in range(EVEN_PIECES)]
+
+
+def error_bits(case: Case | EvenCase, rows: list[list[float]], low: Any, high: Any) -> float:
     """-log2 of the largest relative error of the last piece on a grid."""
     at, held, *terms = (mpf(v) for v in rows[-1])
     worst = mpf(0)
     for i in range(1, 100):
         x = low + (high - low) * i / 100
-        start = x if case.odd and len(rows) == 1 else held
+        odd = isinstance(case, Case) and case.odd
+        start = x if odd and len(rows) == 1 else held
         actual = start + (x - at) * mp.polyval(terms[::-1], x - at)
         worst = max(worst, abs(actual / case.function(x) - 1))
     return float(-mp.log(worst, 2))
+
+
+def rows_text(table: Iterable[Sequence[float]]) -> list[str]:
+    """The last argument of a table, and its end."""
+    lines = ["    rows=("]
+    for row in table:
+        lines += ["        (", *(f"            {value!r}," for value in row), "        ),"]
+    return [*lines, "    ),", ")"]
 
 
 def main() -> None:
@@ -109,7 +156,7 @@ def main() -> None:
         "",
         "from __future__ import annotations",
         "",
-        "from hlo.passes.hlo_to_loops.elementwise.pieces import Pieces",
+        "from hlo.passes.hlo_to_loops.elementwise.pieces import EvenPieces, Pieces",
     ]
     for case in CASES:
         rows = fitted(case)
@@ -121,10 +168,10 @@ def main() -> None:
         lines += ["", f"{case.name} = Pieces(", f"    bias={case.bias},", f"    top={case.top},"]
         if case.odd:
             lines.append(f"    first={float(intervals(case.bias, case.top)[0][1])},")
-        lines.append("    rows=(")
-        for row in table:
-            lines += ["        (", *(f"            {value!r}," for value in row), "        ),"]
-        lines += ["    ),", ")"]
+        lines += rows_text(table)
+    for case in EVEN_CASES:
+        lines += ["", f"{case.name} = EvenPieces(", f"    per_unit={float(case.per_unit)},"]
+        lines += [f"    low={case.low},", f"    high={case.high},", *rows_text(evenly_fitted(case))]
     OUTPUT.write_text("\n".join(lines) + "\n")
 
 

@@ -11,8 +11,9 @@ from hlo.passes.hlo_to_loops.elementwise.numeric import (
     polynomial,
     rarely,
     two_product,
+    unless_far,
 )
-from hlo.passes.hlo_to_loops.elementwise.pieces import piecewise
+from hlo.passes.hlo_to_loops.elementwise.pieces import even_pieces, piecewise
 
 
 def _erf_near(x: Real) -> Real:
@@ -46,16 +47,23 @@ def erf(x: Real) -> Real:
 
 
 def erfc(x: Real) -> Real:
-    """1 - erf(x), without cancellation; by e**(x**2) erfc(x) in pieces, or as a quotient."""
-    magnitude = abs(x)
-    if (scaled := piecewise(magnitude, piece_tables.ERFCX)) is not None:
-        bounded = magnitude.at_most(11.0)
-        square, error = two_product(bounded, bounded)
-        found = exp(-square, -error) * scaled
-        return (x < 0.0).real(2.0 - found, found)
-    far = _erfc_far(magnitude.at_least(0.5))
+    """1 - erf(x), without cancellation; in pieces, far above 0 by e**(x**2) erfc(x) in pieces, or
+    as a quotient.
+    """
+    if (near := even_pieces(x, piece_tables.ERFC)) is not None:
+        return unless_far(x, near, lambda x: piece_tables.ERFC.high - x, "erfc", _erfc_in_pieces)
+    far = _erfc_far(abs(x).at_least(0.5))
     far = (x < 0.0).real(2.0 - far, far)
-    return (magnitude < 0.5).real(1.0 - _erf_near(x), far)
+    return (abs(x) < 0.5).real(1.0 - _erf_near(x), far)
+
+
+def _erfc_in_pieces(x: Real) -> Real:
+    """erfc for x of at least 0, in `f32`."""
+    bounded = x.at_most(11.0)
+    scaled = piecewise(x, piece_tables.ERFCX)
+    assert scaled is not None, "even pieces are looked up as well"
+    square, error = two_product(bounded, bounded)
+    return exp(-square, -error) * scaled
 
 
 def erf_inv(x: Real) -> Real:

@@ -97,7 +97,9 @@ def can_look_up(x: Real) -> bool:
 
 
 def look_up(places: Bits, table: Sequence[float]) -> Real:
-    """table[place % 16] (vpermps), for an `f32` table of 16 entries and places in `i32`."""
+    """table[place % size] for an `f32` table of 16 entries (vpermps), or 32 (vpermi2ps), and places
+    in `i32`.
+    """
     b, lanes = places.b, places.b.lanes
     if lanes > _ENTRIES:
         found = _each_register(
@@ -106,7 +108,8 @@ def look_up(places: Bits, table: Sequence[float]) -> Real:
         )  # fmt: skip
         return Real(b, found, "f32")
     with b.width(_ENTRIES):
-        held, kind, floats = b.table(table, "f32"), b.type_of("i32"), b.type_of("f32")
+        held = [b.table(table[i : i + _ENTRIES], "f32") for i in range(0, len(table), _ENTRIES)]
+        kind, floats = b.type_of("i32"), b.type_of("f32")
     name = places.name
     if not lanes:
         name = b.op(f"vector.broadcast {name} : i32 to {kind}")
@@ -114,9 +117,12 @@ def look_up(places: Bits, table: Sequence[float]) -> Real:
         order = ", ".join(str(i % lanes) for i in range(_ENTRIES))
         narrow = b.type_of("i32")
         name = b.op(f"vector.shuffle {name}, {name} [{order}] : {narrow}, {narrow}")
+    instruction, operands = "permvar.sf", [(held[0], floats), (name, kind)]
+    if len(held) > 1:
+        instruction, operands = "vpermi2var.ps", [*operands, (held[1], floats)]
+    names, types = (", ".join(part) for part in zip(*operands, strict=True))
     found = b.op(
-        f'llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"({held}, {name}) '
-        f": ({floats}, {kind}) -> {floats}"
+        f'llvm.call_intrinsic "llvm.x86.avx512.{instruction}.512"({names}) : ({types}) -> {floats}'
     )
     if not lanes:
         found = b.op(f"vector.extract {found}[0] : f32 from {floats}")

@@ -471,6 +471,34 @@ def any_negative(x: Real) -> str:
         return (bits < 0).any()
 
 
+def unless_far(
+    x: Real, near: Real, room: Callable[[Real], Real], name: str, exact: Callable[[Real], Real]
+) -> Real:
+    """`near`, or what `exact` gives of the lanes where `room` of x is negative; seldom any.
+
+    Args:
+        name: of what `exact` computes, for the function it may be.
+    """
+    b, kind = x.b, x.b.type_of(x.scalar)
+
+    def merged(x: Real, near: Real) -> Real:
+        return (room(x) < 0.0).real(exact(x), near)
+
+    def body(inner: Builder, names: list[str]) -> list[str]:
+        return [merged(*(Real(inner, name, x.scalar) for name in names)).name]
+
+    with b.choice(any_negative(room(x)), [kind]) as choice:
+        with choice.then():
+            if b.outlines:
+                operands = [(x.name, kind), (near.name, kind)]
+                choice.yielded = b.call_rare(f"far_{name}_{x.scalar}", operands, [kind], body)
+            else:
+                choice.yielded = [merged(x, near).name]
+        with choice.otherwise():
+            choice.yielded = [near.name]
+    return x.of(choice.results[0])
+
+
 def branch(
     condition: Mask,
     scalars: Sequence[str],

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.elementwise import coefficients
 from hlo.passes.hlo_to_loops.elementwise.numeric import (
     Bits,
     Mask,
     Pair,
     Real,
-    any_negative,
     fast_two_sum,
     polynomial,
+    unless_far,
 )
 from hlo.passes.hlo_to_loops.elementwise.range_reduction import (
     COMMON,
@@ -107,24 +106,7 @@ def _after_quarters(rest: Real, count: Bits) -> Real:
 
 def _or_far(x: Real, near: Real, name: str, exact: Callable[[Real], Real]) -> Real:
     """`near`, or what `exact` gives of the lanes whose angle is not common."""
-    b, kind = x.b, x.b.type_of(x.scalar)
-
-    def merged(x: Real, near: Real) -> Real:
-        return (abs(x) > COMMON[x.scalar]).real(exact(x), near)
-
-    def body(inner: Builder, names: list[str]) -> list[str]:
-        return [merged(*(Real(inner, name, x.scalar) for name in names)).name]
-
-    with b.choice(any_negative(COMMON[x.scalar] - abs(x)), [kind]) as choice:
-        with choice.then():
-            if b.outlines:
-                operands = [(x.name, kind), (near.name, kind)]
-                choice.yielded = b.call_rare(f"far_{name}_{x.scalar}", operands, [kind], body)
-            else:
-                choice.yielded = [merged(x, near).name]
-        with choice.otherwise():
-            choice.yielded = [near.name]
-    return x.of(choice.results[0])
+    return unless_far(x, near, lambda x: COMMON[x.scalar] - abs(x), name, exact)
 
 
 def _exact_sine(x: Real) -> Real:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import hlo
+import hlo.lax
 import hlo.numpy as hnp
 
 
@@ -59,3 +61,27 @@ def test_lanes_beside_far_angles_keep_their_bits() -> None:
         found = np.asarray(hlo.jit(function)(x))
         held = np.arange(x.size) % 5 != 0
         np.testing.assert_array_equal(found[held].view(np.int32), before[held].view(np.int32))
+
+
+def test_erfc_far_above_zero_keeps_its_precision_beside_common_values() -> None:
+    """The pieces end at 3.375; below -4 it is 2, above 10.06 it rounds to 0."""
+    edges = [3.375, np.nextafter(np.float32(3.375), np.float32(4)), -4.0, 10.05, 10.06, 0.0, -0.0]
+    special = [np.inf, -np.inf, np.nan, 1e30, -1e30, 1e-30]
+    x = np.concatenate([np.linspace(-6, 12, 5000), edges, special]).astype(np.float32)
+    found = np.asarray(hlo.jit(hlo.lax.erfc)(x))
+    expected = np.vectorize(math.erfc)(x.astype(np.float64)).astype(np.float32)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(x))
+    held = ~np.isnan(x)
+    assert (np.abs(found - expected)[held] <= 2.5 * np.spacing(expected[held])).all()
+    near = np.where(x > 3.375, np.float32(1.0), x)
+    alone = np.asarray(hlo.jit(hlo.lax.erfc)(near))
+    common = x <= 3.375
+    np.testing.assert_array_equal(found[common].view(np.int32), alone[common].view(np.int32))
+
+
+def test_erfc_of_common_values_has_no_exponential() -> None:
+    """Where coefficients are looked up in registers, it is in a function that is seldom called."""
+    text = hlo.jit(hlo.lax.erfc).lower(np.zeros(4096, np.float32)).compile().as_text("llvm")
+    common = text[: text.index("llvm.func internal @")] if "vpermi2var" in text else ""
+    assert "scalef" not in common
+    assert "vpermi2var" not in text or re.search(r"__far_erfc_f32_\d+\(", common)
