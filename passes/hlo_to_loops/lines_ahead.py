@@ -15,6 +15,9 @@ from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.emitter import LINE_BYTES, Emitter, Fetcher
 
 DISTANCE = 2 << 10  # bytes: the way from memory takes as long as a few cheap operations on them
+# Bytes ahead that are fetched into the core's larger cache, where a farther memory is hidden too,
+# and more lines wait at a time than the nearest cache has places for.
+FARTHER = 8 << 10
 _NARROWEST = LINE_BYTES // 2  # bytes of a vector: of less, lines would be asked for too often
 
 
@@ -38,11 +41,12 @@ class LinesAhead:
         if any(_same_line(offset, other, size) for other in self._fetched):
             return
         self._fetched.append(offset)
-        ahead = DISTANCE // size
         if em.next_turn is not None:
             variable, step = em.next_turn
-            ahead = offset.coefficient(variable) * step
-        fetch_lines(em, buffer, offset + ahead)
+            fetch_lines(em, buffer, offset + offset.coefficient(variable) * step)
+            return
+        fetch_lines(em, buffer, offset + FARTHER // size, near=False)
+        fetch_lines(em, buffer, offset + DISTANCE // size)
 
 
 def is_in_lane_loop(em: Emitter) -> bool:
@@ -55,21 +59,25 @@ def _same_line(offset: Affine, other: Affine, size: int) -> bool:
     return not difference.terms and abs(difference.constant) * size < LINE_BYTES
 
 
-def fetch_lines(em: Emitter, buffer: Buffer, offset: Affine) -> None:
-    """Asks for the lines of the lanes at `offset`."""
+def fetch_lines(em: Emitter, buffer: Buffer, offset: Affine, *, near: bool = True) -> None:
+    """Asks for the lines of the lanes at `offset`; see fetch_line."""
     size = buffer.type.memory_bytes
     for start in range(0, em.b.lanes, LINE_BYTES // size):
-        fetch_line(em, buffer, offset + start)
+        fetch_line(em, buffer, offset + start, near=near)
 
 
-def fetch_line(em: Emitter, buffer: Buffer, offset: Affine, how: str = "read") -> None:
+def fetch_line(
+    em: Emitter, buffer: Buffer, offset: Affine, how: str = "read", *, near: bool = True
+) -> None:
     """Asks for the line of the element at `offset`, which need not exist.
 
     Args:
         how: `write` for a line that will be stored to.
+        near: whether into the nearest cache, or the one behind it.
     """
     place = f"{buffer.name}[{em.index(offset * buffer.type.parts)}]"
-    em.b.effect(f"memref.prefetch {place}, {how}, locality<3>, data : {buffer.memref}")
+    locality = 3 if near else 2
+    em.b.effect(f"memref.prefetch {place}, {how}, locality<{locality}>, data : {buffer.memref}")
 
 
 def lines_ahead(inputs: Iterable[Buffer]) -> dict[Buffer, Fetcher]:

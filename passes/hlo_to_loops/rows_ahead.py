@@ -2,7 +2,8 @@
 
 A kernel that folds a row before it computes its elements, such as a softmax, reads memory in the
 first pass alone and computes in the others. Asked for during the second pass, the next row comes
-from memory meanwhile, and across the pages of 4 KiB at which the processor's own prefetching stops.
+from memory meanwhile, and across the pages of 4 KiB at which the processor's own prefetching stops;
+those behind it are asked into the core's larger cache.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from hlo.passes.cost.caches import FAR_BYTES
 from hlo.passes.hlo_to_loops.affine import Affine
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.emitter import Emitter, Fetcher
-from hlo.passes.hlo_to_loops.lines_ahead import fetch_lines
+from hlo.passes.hlo_to_loops.lines_ahead import FARTHER, fetch_lines
 
 _LONGEST_ROW = 16 << 10  # bytes: one row and the next stay in the nearest cache
 
@@ -36,6 +37,8 @@ class RowsAhead:
         lane = em.lane
         if lane is None or em.extents[lane] != self._extent or not self._is_second(em, offset):
             return
+        farther = FARTHER // buffer.type.memory_bytes
+        fetch_lines(em, buffer, offset + (self._extent + farther), near=False)
         fetch_lines(em, buffer, offset + self._extent)
 
     def _is_second(self, em: Emitter, offset: Affine) -> bool:

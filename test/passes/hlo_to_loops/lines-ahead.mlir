@@ -1,13 +1,17 @@
-// What comes from memory is fetched 2 KiB, 512 elements of f32, ahead of its loads; a fold down columns fetches its next 8 rows.
+// What comes from memory is fetched 2 KiB, 512 elements of f32, ahead of its loads, and 8 KiB ahead into the second cache; a fold down columns fetches its next 8 rows.
 // RUN: hlo-opt --compile-to=host --split-input-file %s | FileCheck %s
 
-// A tensor of 8 MiB: two operands, each fetched once for a vector that is loaded.
+// A tensor of 8 MiB: two operands, each fetched once into both for a vector that is loaded.
 // CHECK-LABEL: func.func @add_0(
+// CHECK: %[[FARTHER:.*]] = arith.constant 2048 : index
 // CHECK: %[[DISTANCE:.*]] = arith.constant 512 : index
 // CHECK: scf.for
-// CHECK: %[[AHEAD:.*]] = arith.addi %[[AT:.*]], %[[DISTANCE]] : index
+// CHECK: %[[LATER:.*]] = arith.addi %[[AT:.*]], %[[FARTHER]] : index
+// CHECK: memref.prefetch %in0[%[[LATER]]], read, locality<2>, data : memref<2097152xf32>
+// CHECK: %[[AHEAD:.*]] = arith.addi %[[AT]], %[[DISTANCE]] : index
 // CHECK: memref.prefetch %in0[%[[AHEAD]]], read, locality<3>, data : memref<2097152xf32>
 // CHECK: vector.load %in0[%[[AT]]]
+// CHECK: memref.prefetch %in1[%[[LATER]]], read, locality<2>
 // CHECK: memref.prefetch %in1[%[[AHEAD]]]
 // CHECK: vector.load %in1[%[[AT]]]
 // CHECK-NOT: memref.prefetch
@@ -32,7 +36,7 @@ func.func @main(%x: tensor<1048576xf32>, %y: tensor<1048576xf32>) -> tensor<1048
 
 // Neighbours are in the same lines, but for a few: those of one are enough.
 // CHECK-LABEL: func.func @add_fusion_0(
-// CHECK: memref.prefetch
+// CHECK-COUNT-2: memref.prefetch
 // CHECK-NOT: memref.prefetch
 // CHECK: return
 func.func @main(%x: tensor<2097153xf32>) -> tensor<2097152xf32> {
