@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
+from hlo.passes.cost.op_cost import SLOW, SLOW_WORK
 from hlo.passes.hlo_to_loops.column_space import LONGEST, folds_spread_again
+from hlo.passes.hlo_to_loops.elementwise import EMITTERS
 from hlo.passes.hlo_to_loops.graph import blocks_in, decode_attribute, reading
 from hlo.passes.kernel_forms.building import create, integers, reshaped
 from hlo.passes.rewrite.walk import body_of, function_around, operations_named
@@ -26,9 +28,10 @@ class SplitReductions(Pass):
 
     Requires: the core op set, static shapes.
     Guarantees: only reductions of one operand whose body is one commutative op that leaves the
-    initial value be are split, and none of `enough_rows` contiguous rows, which are work for all
-    threads, nor of columns that a kernel goes over again; float sums are rounded in another order,
-    as the specification allows.
+    initial value be are split, from `smallest` elements on, or an eighth if all are folded into one
+    and are dear to compute for that alone; and none of `enough_rows` contiguous rows, which are
+    work for all threads, nor of columns that a kernel goes over again; float sums are rounded in
+    another order, as the specification allows.
 
         %0 = hlo.reduce(%x) add, dimensions = [0] : tensor<16777216xf32> -> tensor<f32>
         ==>
@@ -78,7 +81,10 @@ class SplitReductions(Pass):
         operand = ir.RankedTensorType(op.operands[0].type)
         shape, dims = list(operand.shape), sorted(decode_attribute(op.attributes["dimensions"]))
         kept = math.prod(s for d, s in enumerate(shape) if d not in dims)
-        if not dims or math.prod(shape) < self.smallest or kept > self.largest_result or 0 in shape:
+        if not dims or kept > self.largest_result or 0 in shape:
+            return None
+        dear = kept == 1 and _is_dear(op.operands[0])
+        if math.prod(shape) * (SLOW_WORK if dear else 1) < self.smallest:
             return None
         innermost = dims == list(range(len(shape) - len(dims), len(shape)))
         if innermost and kept >= self.enough_rows:
@@ -119,6 +125,23 @@ class SplitPlan:
     shape: tuple[int, ...]
     outer: int
     inner: tuple[int, ...]
+
+
+def _is_dear(value: ir.Value) -> bool:
+    """Whether elements take long that are computed for one reader alone, and so in its kernel."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        owner = value.owner
+        if isinstance(owner, ir.Block) or sum(1 for _ in value.uses) != 1:
+            continue
+        name = owner.operation.name.removeprefix("hlo.")
+        if name not in EMITTERS and name != "reshape":
+            continue
+        if name in SLOW:
+            return True
+        waiting += owner.operation.operands
+    return False
 
 
 def _may_repeat_initial(reducer: str, initial: ir.Value) -> bool:

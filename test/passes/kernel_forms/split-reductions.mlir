@@ -58,3 +58,21 @@ func.func @loop(%x: tensor<1048576xf32>, %n: tensor<i32>) -> tensor<1048576xf32>
   }) : (tensor<1048576xf32>, tensor<i32>) -> (tensor<1048576xf32>, tensor<i32>)
   return %0#0 : tensor<1048576xf32>
 }
+// 16384 sines are as much work as 131072 sums; what something else reads is not computed in the reduction's kernel.
+// CHECK-LABEL: func.func @dear
+// CHECK: hlo.reshape {{.*}} -> tensor<128x128xf32>
+// CHECK: hlo.reduce({{.*}} -> tensor<128xf32>
+// CHECK: hlo.reduce({{.*}} -> tensor<f32>
+// CHECK-NOT: hlo.reshape
+// CHECK: return
+func.func @dear(%x: tensor<16384xf32>, %y: tensor<16384xf32>) -> (tensor<f32>, tensor<f32>, tensor<16384xf32>, tensor<f32>) {
+  %c = "hlo.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %s = hlo.sine %x : tensor<16384xf32>
+  %p = hlo.multiply %s, %y : tensor<16384xf32>
+  %0 = hlo.reduce(%p init: %c) applies hlo.add across dimensions = [0] : (tensor<16384xf32>, tensor<f32>) -> tensor<f32>
+  %e = hlo.exponential %y : tensor<16384xf32>
+  %1 = hlo.reduce(%e init: %c) applies hlo.add across dimensions = [0] : (tensor<16384xf32>, tensor<f32>) -> tensor<f32>
+  %m = hlo.multiply %x, %y : tensor<16384xf32>
+  %2 = hlo.reduce(%m init: %c) applies hlo.add across dimensions = [0] : (tensor<16384xf32>, tensor<f32>) -> tensor<f32>
+  return %0, %1, %e, %2 : tensor<f32>, tensor<f32>, tensor<16384xf32>, tensor<f32>
+}
