@@ -158,10 +158,37 @@ def _zeta_sum(s: Real, q: Real) -> tuple[Real, Real, Real]:
 def zeta(x: Real, q: Real) -> Real:
     """The Hurwitz zeta function, sum of (q + k)**-x over k, by Euler-Maclaurin summation.
 
-    inf at x = 1 and at q = 0, -1, -2, ... for even x; NaN for x below 1, and for q below 0 where x
-    is not an even integer.
+    inf at x = 1 and at q = 0, -1, -2, ... for even x; NaN for x below 1, at those q for other x,
+    and at all q below 0 where x is not an integer.
     """
     s, a = x.cast("f64"), q.cast("f64")
+    right = _zeta_right(s, a)
+    left = a < 0.0
+    (regular,) = rarely(left, [right], lambda: [left.real(_zeta_left(s, a), right)])
+    return _zeta_limits(s, a, regular).cast(x.scalar)
+
+
+def _zeta_left(s: Real, q: Real) -> Real:
+    """zeta of a whole s at q below 0, from three values above 0.
+
+    Terms below 0 are, with the sign of (-1)**s, those above it of the distance to the next integer
+    up to -q: however far q lies from 0, none of them is added up.
+    """
+    b = s.b
+    fraction = q - q.unary("math.floor")
+    sign = _is_odd(s).real(s.lift(-1.0), 1.0)
+    # (what is summed, the weight of this value and of the next, this point and the next ones)
+    first = (s.lift(0.0), s.lift(1.0), sign, fraction, q.unary("math.ceil") - q, 1.0 - q)
+    carried = [(value.name, b.type_of("f64")) for value in first]
+    with b.loop(b.index(0), b.index(3), b.index(1), carried) as loop:
+        total, weight, following, point, second, third = (s.of(name) for name in loop.carried)
+        total = total + weight * _zeta_right(s, point)
+        loop.yielded = [each.name for each in (total, following, -following, second, third, third)]
+    return s.of(loop.results[0])
+
+
+def _zeta_right(s: Real, a: Real) -> Real:
+    """zeta at a of 0 and more."""
     total, rest, base = _zeta_sum(s, a)
     last = power(base, -s)
     rest = rest + last * base / (s - 1.0) + 0.5 * last
@@ -172,8 +199,7 @@ def zeta(x: Real, q: Real) -> Real:
         factor = factor * (s + (2 * k + 1.0)) * (s + (2 * k + 2.0))
         scaled = scaled * inverse_square
     # An infinite term has lost inf - inf.
-    result = _zeta_limits(s, a, total.is_infinite().real(total, total + rest))
-    return result.cast(x.scalar)
+    return total.is_infinite().real(total, total + rest)
 
 
 def _zeta_limits(s: Real, q: Real, regular: Real) -> Real:

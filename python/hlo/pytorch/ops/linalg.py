@@ -300,16 +300,22 @@ def pdist(self: Tracer, p: float = 2) -> Tracer:
 
 @aten("linalg_pinv", "linalg_pinv.atol_rtol_tensor", "linalg_pinv.atol_rtol_float")
 def pinv(self: Tracer, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tracer:
-    """Pseudo-inverse; singular values up to max(atol, rtol times the greatest) count as zero."""
-    left, values, right = factorizations.svd(self, full_matrices=False)
+    """Pseudo-inverse; singular values up to max(atol, rtol times the greatest) count as zero. Of
+    Hermitian matrices the lower triangle is read."""
+    if hermitian:
+        values, left = factorizations.eigh(self, lower=True)
+        right = _adjoint(left)
+    else:
+        left, values, right = factorizations.svd(self, full_matrices=False)
+    sizes = hnp.abs(values)
     if rtol is None:
         small = float(finfo(values.dtype).eps) * max(self.shape[-2:])
         rtol = small if atol is None else _where_zero(atol, small)
-    greatest = hnp.amax(values, axis=-1, keepdims=True) if values.shape[-1] else values
-    bound = hnp.multiply(greatest, _column(rtol, values))
+    greatest = hnp.amax(sizes, axis=-1, keepdims=True) if sizes.shape[-1] else sizes
+    bound = hnp.multiply(greatest, _column(rtol, sizes))
     if atol is not None:
-        bound = hnp.maximum(bound, _column(atol, values))
-    kept = hnp.greater(values, bound)
+        bound = hnp.maximum(bound, _column(atol, sizes))
+    kept = hnp.greater(sizes, bound)
     inverse = hnp.where(kept, hnp.reciprocal(hnp.where(kept, values, 1)), 0)
     scaled = hnp.multiply(_adjoint(right), hnp.expand_dims(inverse, -2))
     return hnp.matmul(scaled, _adjoint(left))
