@@ -111,7 +111,7 @@ def test_kernels_come_from_the_folder(
     assert len(made) == first
 
 
-@pytest.mark.parametrize("damage", [b"", b"hlocache", b"x" * 4000])
+@pytest.mark.parametrize("damage", [b"", b"hlocach2", b"x" * 4000])
 def test_a_damaged_kernel_is_compiled_again(
     cache: Path, made: list[str], monkeypatch: pytest.MonkeyPatch, damage: bytes
 ) -> None:

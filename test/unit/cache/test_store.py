@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,34 @@ def test_a_longer_file_is_noticed(tmp_path: Path) -> None:
     store.write("programs", "a", [bytes(100)])
     with (tmp_path / "programs" / "a").open("ab") as file:
         file.write(b"x")
+    assert store.read("programs", "a") is None
+
+
+def test_a_file_under_anothers_name_is_noticed(tmp_path: Path) -> None:
+    store = Store(tmp_path, LIMIT)
+    for name in ("a", "b"):
+        store.write("programs", name, [name.encode()])
+    (tmp_path / "programs" / "a").replace(tmp_path / "programs" / "b")
+    assert store.read("programs", "b") is None
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_is_neither_waited_for_nor_read_for_ever(
+    tmp_path: Path, make: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Store(tmp_path, LIMIT)
+    (tmp_path / "programs").mkdir()
+    make(tmp_path / "programs" / "a")
+    assert store.read("programs", "a") is None
+    assert "cannot read the compilation cache" in caplog.text
+    assert str(tmp_path / "programs" / "a") in caplog.text.partition("[Errno")[2]
+
+
+def test_a_file_beyond_the_limit_is_not_read_whole(tmp_path: Path) -> None:
+    """Here a terabyte that is not on the disk."""
+    store = Store(tmp_path, LIMIT)
+    store.write("programs", "a", [b"x"])
+    os.truncate(tmp_path / "programs" / "a", 2**40)
     assert store.read("programs", "a") is None
 
 

@@ -9,10 +9,12 @@ so on the logger `hlo.cache`.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import logging
 import os
 import secrets
+import stat
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +23,7 @@ from pathlib import Path
 logger = logging.getLogger("hlo.cache")
 
 KINDS = ("programs", "kernels", "sources", "constants", "compilers")
-_MAGIC = b"hlocache"
+_MAGIC = b"hlocach2"
 _DIGEST_BYTES = 32
 _HEADER_BYTES = len(_MAGIC) + _DIGEST_BYTES
 _KEPT = 0.8  # of the limit: so that not every write evicts
@@ -56,14 +58,15 @@ class Store:
         """The contents of a file, marked as used now; None if there is none that is whole."""
         path = self._path(kind, name)
         try:
-            data = path.read_bytes()
+            data = _contents(path, _HEADER_BYTES + self.limit_bytes)
         except FileNotFoundError:
             return None
         except OSError as error:
             self._complain("read", error)
             return None
         body = memoryview(data)[_HEADER_BYTES:]
-        if data[: len(_MAGIC)] != _MAGIC or data[len(_MAGIC) : _HEADER_BYTES] != digest_of(body):
+        checksum = _checksum(kind, name, [body])
+        if data[: len(_MAGIC)] != _MAGIC or data[len(_MAGIC) : _HEADER_BYTES] != checksum:
             self.discard(kind, name, "its checksum does not hold")
             return None
         with contextlib.suppress(OSError):
@@ -84,7 +87,7 @@ class Store:
             try:
                 with temporary.open("xb") as file:
                     file.write(_MAGIC)
-                    file.write(digest_of(*parts))
+                    file.write(_checksum(kind, name, parts))
                     file.writelines(parts)
                 temporary.replace(path)
             except BaseException:
@@ -176,6 +179,24 @@ class Store:
         if not self._complained:
             logger.warning("cannot %s the compilation cache %s: %s", what, self.directory, error)
         self._complained = True
+
+
+def _contents(path: Path, most: int) -> bytes:
+    """Of a regular file; nothing of one that is longer than `most`, which is none of the cache's.
+
+    Raises:
+        OSError: it is something else. A device or a pipe may have no end, or never begin.
+    """
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return file.read() if status.st_size <= most else b""
+
+
+def _checksum(kind: str, name: str, parts: Sequence[bytes | memoryview]) -> bytes:
+    """Of contents and the file's name, so that no file is taken for another."""
+    return digest_of(f"{kind}/{name}\0".encode(), *parts)
 
 
 def digest_of(*parts: bytes | memoryview) -> bytes:
