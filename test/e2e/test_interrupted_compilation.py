@@ -95,6 +95,24 @@ works(7)
     assert _run(script, tmp_path) == "0"
 
 
+@pytest.mark.parametrize("ignored", ["", "signal.signal(signal.SIGINT, signal.SIG_IGN)"])
+def test_subinterpreters_are_told_so(ignored: str, tmp_path: Path) -> None:
+    pytest.importorskip("_xxsubinterpreters")
+    script = f"""
+import _xxsubinterpreters as interpreters
+{ignored}
+works(3)
+one = interpreters.create()
+try:
+    interpreters.run_string(one, "import hlo; hlo.jit")
+except interpreters.RunFailedError as error:
+    print(error)
+interpreters.destroy(one)
+works(4)
+"""
+    assert "expected the main interpreter, found a subinterpreter" in _run(script, tmp_path)
+
+
 @pytest.mark.parametrize("count", [2, 8])
 def test_threads_compile_different_programs(count: int, tmp_path: Path) -> None:
     script = f"""
