@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hlo import ir
 from hlo.passes.base import Pass
+from hlo.passes.legalize.ragged_loops import pays, rows_by_group, sums_by_group
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.tensor_types import element_of, is_complex, is_float, shape_of
 from hlo.passes.rewrite.walk import expand
@@ -15,7 +16,7 @@ from hlo.passes.rewrite.walk import expand
 @dataclass(frozen=True)
 class ExpandRaggedDot(Pass):
     """Replaces dots of groups of different sizes by dots of everything, of which each group keeps
-    its own part.
+    its own part; or, where that is much more, by a loop over blocks of rows of one group each.
 
     A ragged row that no group has gives zero. Elements of other groups are selected away, not
     multiplied by zero, so that infinities and NaN stay in their group.
@@ -36,11 +37,22 @@ class ExpandRaggedDot(Pass):
 def _expand(op: ir.Operation, builder: Builder) -> Sequence[ir.Value]:
     numbers = _numbers(op)
     (ragged,) = numbers.lhs_ragged_dimensions
-    if ragged in numbers.lhs_contracting_dimensions:
-        return [_contracted(op, builder, ragged)]
     if ragged in numbers.lhs_batching_dimensions:
         return [_dot(op, builder, op.operands[0], op.operands[1])]
-    return [_free(op, builder, ragged)]
+    loop = pays(op, numbers, ragged)
+    if ragged not in numbers.lhs_contracting_dimensions:
+        if loop:
+            return [rows_by_group(op, builder, _row_ends(op, builder), ragged)]
+        return [_free(op, builder, ragged)]
+    if loop and len(numbers.lhs_contracting_dimensions) == 1:
+        (other,) = numbers.rhs_contracting_dimensions
+        return [sums_by_group(op, builder, _row_ends(op, builder), ragged, other)]
+    return [_contracted(op, builder, ragged)]
+
+
+def _row_ends(op: ir.Operation, builder: Builder) -> ir.Value:
+    """Where each group ends, in i32."""
+    return _ends(builder, builder.convert(op.operands[2], builder.integer_type(32)))
 
 
 def _numbers(op: ir.Operation) -> ir.attributes.RaggedDotDimensionNumbers:
@@ -61,19 +73,25 @@ def _dot(op: ir.Operation, builder: Builder, lhs: ir.Value, rhs: ir.Value) -> ir
     )
 
 
-def _membership(builder: Builder, sizes: ir.Value, extent: int) -> ir.Value:
-    """Whether position p along the ragged dimension is in group g: [batch..., groups, extent]."""
+def _ends(builder: Builder, sizes: ir.Value) -> ir.Value:
+    """ends[..., g] is the sum of sizes[..., h] for h up to g."""
     shape = shape_of(sizes)
     rank, groups = len(shape), shape[-1]
     index = element_of(sizes)
     square = [*shape[:-1], groups, groups]
-    # ends[g] is the sum of sizes[h] for h up to g.
     spread = builder.broadcast_in_dim(sizes, square, [*range(rank - 1), rank])
     until = builder.compare(
         builder.iota(square, index, rank), builder.iota(square, index, rank - 1), "LE"
     )
     zero = builder.constant(0, index, square)
-    ends = builder.sum(builder.select(until, spread, zero), [rank])
+    return builder.sum(builder.select(until, spread, zero), [rank])
+
+
+def _membership(builder: Builder, sizes: ir.Value, extent: int) -> ir.Value:
+    """Whether position p along the ragged dimension is in group g: [batch..., groups, extent]."""
+    shape = shape_of(sizes)
+    rank, index = len(shape), element_of(sizes)
+    ends = _ends(builder, sizes)
     starts = builder.subtract(ends, sizes)
     wide = [*shape, extent]
     position = builder.iota(wide, index, rank)

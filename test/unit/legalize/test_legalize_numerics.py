@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from legalize_cases import assert_same, legalize, normal, op_names, run_both
 
+from hlo import ir
 from hlo.diagnostics import UnsupportedError
+from hlo.passes.legalize import ragged_loops
 
 SPECIAL = np.asarray([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40], np.float32)
 
@@ -300,6 +302,57 @@ def test_ragged_dot(
     if result == (6, 3):
         right[0, 0, 0] = np.inf  # stays in its group
     assert_same(text, left, right, counts, ulps=8)
+
+
+LOOPS = [
+    # lhs, rhs, result, numbers: blocks of 32 rows
+    (
+        (70, 4), (3, 4, 5), (70, 5),
+        "lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]",
+    ),
+    (
+        (4, 70), (5, 3, 4), (70, 5),
+        "lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [2], lhs_ragged_dimensions = [1], rhs_group_dimensions = [1]",
+    ),
+    (
+        (4, 70), (70, 5), (3, 4, 5),
+        "lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], lhs_ragged_dimensions = [1]",
+    ),
+    (
+        (70, 4), (5, 70), (3, 4, 5),
+        "lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0]",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("element", ["f32", "i32", "bf16"])
+@pytest.mark.parametrize(
+    "counts", [(33, 0, 37), (1, 68, 1), (0, 5, 31), (40, 40, 40), (0, 0, 0), (70, 0, 0)]
+)
+@pytest.mark.parametrize(("lhs", "rhs", "result", "numbers"), LOOPS)
+def test_ragged_dot_as_a_loop(
+    lhs: tuple[int, ...],
+    rhs: tuple[int, ...],
+    result: tuple[int, ...],
+    numbers: str,
+    counts: tuple[int, ...],
+    element: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ragged_loops, "_WORTH_A_TURN", -(2**40))
+    a, b, r = (f"tensor<{'x'.join(map(str, s))}x{element}>" for s in (lhs, rhs, result))
+    text = f"""
+    func.func @main(%a: {a}, %b: {b}, %n: tensor<3xi64>) -> {r} {{
+      %0 = "hlo.ragged_dot"(%a, %b, %n) {{ragged_dot_dimension_numbers = #hlo.ragged_dot<{numbers}>}}
+        : ({a}, {b}, tensor<3xi64>) -> {r}
+      return %0 : {r}
+    }}"""
+    dtype = ir.types.to_dtype(element)
+    rng = np.random.default_rng(0)
+    left, right = (rng.integers(-4, 5, shape).astype(dtype) for shape in (lhs, rhs))
+    if element == "f32":
+        left[2, 2] = np.inf  # stays in its group
+    assert_same(text, left, right, np.asarray(counts, np.int64))
 
 
 @pytest.mark.parametrize("backward", ["true", "false"])
