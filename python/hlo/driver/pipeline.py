@@ -20,6 +20,7 @@ from hlo.passes.fusion.join_small_steps import JoinSmallSteps
 from hlo.passes.fusion.share_kernels import ShareKernels
 from hlo.passes.fusion.sink_broadcasts import SinkBroadcasts
 from hlo.passes.kernel_forms.convolutions_to_dots import ConvolutionsToDots
+from hlo.passes.kernel_forms.join_around_updates import JoinAroundUpdates
 from hlo.passes.kernel_forms.merge_updates import MergeUpdates
 from hlo.passes.kernel_forms.pack_kernels import PackKernels
 from hlo.passes.kernel_forms.prepare_convolutions import PrepareConvolutions
@@ -90,6 +91,7 @@ def fusion_passes(choice: PipelineChoice = DEFAULT) -> tuple[PipelineElement, ..
         AssignLayouts(gpu=not composites),  # early: what follows looks at which dimension is minor
         MaterializeLayouts(),
         MergeUpdates(),  # caches sliced, updated and put together again stay where they are
+        JoinAroundUpdates(),  # what an update would read while it overwrites it
         SplitDilatedConvolutions(finite=fast),
         *((PrepareWords(fast=fast),) if composites else ()),  # which decide where padding goes
         # Transposes, and padding that kernels do not take, become ops and fuse with neighbours.
