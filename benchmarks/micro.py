@@ -24,6 +24,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 import numpy as np
 from micro_cases import Case, cases
 from micro_model_cases import model_cases
+from micro_numeric_cases import numeric_cases
 from micro_table_cases import table_cases
 from report_page import machine
 from timing import (
@@ -92,9 +93,8 @@ def main() -> int:
     import jax
 
     before = machine()
-    chosen = [
-        c for c in (*cases(), *model_cases(), *table_cases()) if is_chosen(c.name, args.patterns)
-    ]
+    every = (*cases(), *model_cases(), *table_cases(), *numeric_cases())
+    chosen = [case for case in every if is_chosen(case.name, args.patterns)]
     limits = limits_of(args.threads)
     figures: list[Figure] = []
     for case in chosen:

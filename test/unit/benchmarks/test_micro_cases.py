@@ -13,9 +13,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
 
 from micro_cases import Case, cases
 from micro_model_cases import model_cases
+from micro_numeric_cases import numeric_cases
 from micro_table_cases import table_cases
 
-SMALL = (*model_cases(), *table_cases())
+SMALL = (*model_cases(), *table_cases(), *numeric_cases())
 
 
 def test_names_are_distinct() -> None:
