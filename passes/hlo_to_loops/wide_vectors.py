@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hlo.passes.cost.op_cost import work
+from hlo.passes.hlo_to_loops.elementwise.host_instructions import host_features
 from hlo.passes.hlo_to_loops.emitter import PLAIN
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 
 # Registers of a vector where the chain of an element is long: work as `op_cost` counts it.
 _LONG, _REGISTERS = 8, 4
-# Where it is longer still, since a float narrower than f32 is rounded after each op.
+# Where it is longer still, since a float narrower than f32 is rounded after each op, or since a
+# function in pieces is in it, each of whose coefficients waits for the number of the piece.
 _LONGER, _MOST_REGISTERS = 32, 8
+_IN_PIECES = frozenset({"tanh", "erf"})
 _ROUNDING = 4
 # Tensors that an element needs at the same time, up to which the registers suffice for that many of
 # each beside the constants and temporaries of one op.
@@ -29,7 +32,7 @@ _LEAST = 2048
 def registers_for(region: Region) -> int:
     """How many registers of each operand the innermost loop of a region should take at a time."""
     size = max((root.size for root in region.results), default=0)
-    return 1 if size < _LEAST else _registers(region, size)
+    return 1 if size < _LEAST else _registers(region, size, pieces=_is_in_pieces(region))
 
 
 def registers_between(region: Region, dots: Sequence[Node], size: int) -> int:
@@ -38,12 +41,21 @@ def registers_between(region: Region, dots: Sequence[Node], size: int) -> int:
     return _registers(Region(region.arguments, nodes, region.results), size)
 
 
-def _registers(region: Region, size: int) -> int:
+def _is_in_pieces(region: Region) -> bool:
+    """Whether a region holds a function whose coefficients are looked up in registers."""
+    looks_up = "avx512f" in host_features()
+    return looks_up and any(
+        node.name in _IN_PIECES and node.results[0].type.register == "f32" for node in region.nodes
+    )
+
+
+def _registers(region: Region, size: int, *, pieces: bool = False) -> int:
     if any(node.name not in PLAIN for node in region.nodes):
         return 1
     wanted, chain = _narrowest(region, size), _work(region, size)
     if chain >= _LONG:
-        wanted = _MOST_REGISTERS if chain >= _LONGER and _rounds(region) else _REGISTERS
+        many = pieces or (chain >= _LONGER and _rounds(region))
+        wanted = _MOST_REGISTERS if many else _REGISTERS
     live = _live(region, size)
     return min(wanted, next((count for most, count in _LIVE if live <= most), 1))
 

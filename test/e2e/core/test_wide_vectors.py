@@ -12,6 +12,7 @@ import pytest
 
 import hlo
 import hlo.numpy as hnp
+from hlo.passes.hlo_to_loops.elementwise.host_instructions import host_features
 
 FEW = 1000  # elements, for which kernels take one register at a time
 REPEATS = 5  # makes them enough, in several work units, with a rest of every kind
@@ -54,6 +55,14 @@ def check(function: Callable[..., Any], *xs: np.ndarray[Any, Any]) -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_dear_functions(name: str) -> None:
     check(FUNCTIONS[name], operands(np.float32))
+
+
+def test_functions_in_pieces_take_eight_registers() -> None:
+    """Where coefficients are looked up in registers, of 16 lanes; other functions take four."""
+    x = np.zeros(1 << 16, np.float32)
+    gelu, sine = (hlo.jit(f).lower(x).compile() for f in (lambda x: x * hnp.tanh(x), hnp.sin))
+    assert most_lanes(sine) == 4 * 16
+    assert most_lanes(gelu) == (8 if "avx512f" in host_features() else 4) * 16
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float16, ml_dtypes.bfloat16])
