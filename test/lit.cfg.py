@@ -30,6 +30,8 @@ def _executable(package: str, *parts: str) -> str:
 _flags = set(Path("/proc/cpuinfo").read_text().split()) if Path("/proc/cpuinfo").exists() else set()
 if {"avx512_vnni", "avx512_bf16"} <= _flags:
     config.available_features.add("words")
+    if "AuthenticAMD" in _flags:  # where pairs of bf16 are multiplied as fast as one of f32
+        config.available_features.add("pairs")
 # The tools run with the interpreter that runs lit, so the tests see the same installation.
 for variable in ("PATH", "PYTHONPATH", "HOME", "XDG_CACHE_HOME"):
     if variable in os.environ:

@@ -243,7 +243,17 @@ def word_instruction(node: Node, depth: int) -> WordInstruction | None:
         found = HALVES
     if found is None or depth % (WORD_BYTES // types[0].memory_bytes):
         return None
-    return found if has_feature(found.feature) else None
+    return found if is_faster(found) else None
+
+
+def is_faster(instruction: WordInstruction) -> bool:
+    """Whether the processor has an instruction, and multiplies more by it than one by one.
+
+    `vdpbf16ps` takes Intel's cores as long as four multiply-adds (Sapphire Rapids: 16 of them 12
+    ns, not 3), AMD's as long as one.
+    """
+    slow = instruction is HALVES and not runtime.host_cpu().startswith("znver")
+    return has_feature(instruction.feature) and not slow
 
 
 def has_feature(name: str) -> bool:

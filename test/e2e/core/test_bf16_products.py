@@ -9,6 +9,7 @@ from core_programs import Program
 from test_contractions import dot
 
 import hlo
+from hlo.passes.hlo_to_loops import product_factors
 
 # Rows, depth, columns and layout; parts of the depth have 384 elements.
 CASES = [
@@ -16,6 +17,15 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.fixture
+def words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The instruction on pairs wherever the processor has it, however long it takes."""
+    monkeypatch.setattr(
+        product_factors, "is_faster", lambda i: product_factors.has_feature(i.feature)
+    )
+
+
+@pytest.mark.usefixtures("words")
 @pytest.mark.parametrize("result", ["f32", "bf16"])
 @pytest.mark.parametrize("fast", [False, True])
 def test_bf16_products(result: str, fast: bool) -> None:
@@ -28,6 +38,7 @@ def test_bf16_products(result: str, fast: bool) -> None:
     p.check(ulps=8, fast=fast)
 
 
+@pytest.mark.usefixtures("words")
 def test_infinities_and_nan_stay_what_they_are_in_fast_products() -> None:
     p = Program()
     a, b = np.ones((16, 32), ml_dtypes.bfloat16), np.ones((32, 64), ml_dtypes.bfloat16)

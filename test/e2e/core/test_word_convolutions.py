@@ -12,6 +12,7 @@ from test_contractions import convolve
 
 import hlo
 from hlo import ir
+from hlo.passes.hlo_to_loops import product_factors
 
 NHWC = "b01f 01io b01f"
 
@@ -98,6 +99,15 @@ def test_bytes(name: str, kind: str) -> None:
     p.check()
 
 
+@pytest.fixture
+def words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The instruction on pairs wherever the processor has it, however long it takes."""
+    monkeypatch.setattr(
+        product_factors, "is_faster", lambda i: product_factors.has_feature(i.feature)
+    )
+
+
+@pytest.mark.usefixtures("words")
 @pytest.mark.parametrize("name", list(CASES))
 def test_bf16_that_flushes_subnormals(name: str) -> None:
     p, case = Program(), CASES[name]
@@ -107,6 +117,7 @@ def test_bf16_that_flushes_subnormals(name: str) -> None:
     p.check(ulps=2, fast=True)
 
 
+@pytest.mark.usefixtures("words")
 @pytest.mark.parametrize("value", [np.inf, np.nan])
 def test_special_values_of_bf16(value: float) -> None:
     p, case = Program(), CASES["whole vectors"]

@@ -26,7 +26,7 @@ def _text(m: int, k: int, n: int, kind: str, result: str, marks: str = "") -> st
 
 @pytest.fixture
 def all_features(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(product_factors, "has_feature", lambda _: True)
+    monkeypatch.setattr(product_factors, "is_faster", lambda _: True)
 
 
 @pytest.mark.usefixtures("all_features")
@@ -85,3 +85,15 @@ def test_reshaped_operands_are_read_where_they_are(kind: str, result: str) -> No
 def test_features_are_whole_words() -> None:
     assert not product_factors.has_feature("")
     assert not product_factors.has_feature("no-such-feature")
+
+
+@pytest.mark.parametrize(
+    ("processor", "found"), [("znver5", True), ("sapphirerapids", False), ("cooperlake", False)]
+)
+def test_pairs_of_bf16_are_multiplied_where_that_is_faster(
+    monkeypatch: pytest.MonkeyPatch, processor: str, found: bool
+) -> None:
+    monkeypatch.setattr(product_factors, "has_feature", lambda _: True)
+    monkeypatch.setattr(product_factors.runtime, "host_cpu", lambda: processor)
+    assert product_factors.is_faster(product_factors.HALVES) is found
+    assert product_factors.is_faster(product_factors.BYTES)
