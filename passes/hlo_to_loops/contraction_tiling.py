@@ -173,7 +173,18 @@ def tiling_for(node: Node, region: Region | None = None) -> Tiling:
     if by_group:  # rows are the features of a group, all of them in each tile
         rows = tiling.row_extent
         return replace(tiling, rows=rows, vectors=min(tiling.vectors, REGISTERS // rows))
+    if node.attributes["batch_group_count"] == shape[-1] > 1 and tiling.row_extent == 3:
+        return _over_all_rows(tiling)
     return tiling
+
+
+def _over_all_rows(tiling: Tiling) -> Tiling:
+    """Tiles of a depthwise gradient by the weights with three taps a line.
+
+    Each goes through all of both operands: one for the last tap alone would take as long.
+    """
+    rows, columns = tiling.row_extent, -(-tiling.shape[-1] // tiling.lanes)
+    return replace(tiling, rows=rows, vectors=_even_part(columns, min(REGISTERS // rows, columns)))
 
 
 def _in_fours(tiling: Tiling) -> Tiling:

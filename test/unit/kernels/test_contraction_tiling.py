@@ -71,3 +71,26 @@ def test_rows_at_the_ends_are_addresses_of_zeros() -> None:
     chosen = [line for line in kernel.text.splitlines() if "arith.select" in line]
     assert chosen and not any(line.endswith(": f32") for line in chosen)
     assert any("memref<64xf32, strided" in line for line in chosen)
+
+
+@pytest.mark.parametrize(
+    ("features", "vectors"),
+    [
+        (144, 9),  # 27 accumulators
+        (320, 5),  # a quarter of 20 vectors; 9 x 3 would leave a tile of 2
+        (40, 3),
+    ],
+)
+def test_tiles_of_a_depthwise_gradient_have_all_taps_of_a_line(features: int, vectors: int) -> None:
+    data, result = f"tensor<1x28x28x{features}xf32>", f"tensor<3x3x1x{features}xf32>"
+    found = region(f"""
+      func.func @main(%x: {data}, %g: {data}) -> {result} {{
+        %0 = hlo.convolution(%x, %g)
+          dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f],
+          window = {{pad = [[1, 1], [1, 1]]}}
+          {{batch_group_count = {features} : i64, feature_group_count = 1 : i64}}
+          : ({data}, {data}) -> {result}
+        return %0 : {result}
+      }}""")
+    tiling = tiling_for(found.nodes[0])
+    assert (tiling.rows, tiling.vectors) == (3, vectors)
