@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from hlo.passes.hlo_to_loops.graph import Node
-from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand, operands_by_rows
+from hlo.passes.hlo_to_loops.matrix_multiply import (
+    MatrixOperand,
+    matrix_operands,
+    operands_by_rows,
+)
 from hlo.passes.hlo_to_loops.product_factors import WORD_BYTES, sums_type, word_instruction
 
 VECTOR_BYTES = 64
@@ -43,6 +47,7 @@ FEWEST_ROWS_TURNED = 13  # that tiles take, the right operand being turned: fewe
 FEWEST_ROWS_OF_WORDS = 2
 FEWEST_COLUMNS = 128  # that it is read for
 DEEP = 512  # steps whose lines of a transposed left operand leave the first-level cache
+DEEP_BATCH, DEEP_VECTORS = 4, 4  # deep products that are work for threads; their vectors across
 FAR_BYTES = 3072  # between steps of the depth beyond which a tile's columns are read with misses
 
 
@@ -229,6 +234,11 @@ def _has_types(node: Node) -> bool:
     return all(t.is_integer and t.bits >= 8 for t in (result, *operands))
 
 
+def is_deep(m: int, n: int, k: int, node: Node) -> bool:
+    """Whether a product's columns leave the first-level cache before the next tile reads them."""
+    return k >= DEEP and m >= BLOCK_ROWS and n >= DEEP_VECTORS * lanes_of(node)
+
+
 def packs(node: Node, computed: bool = False) -> bool:
     """Whether a dot_general is computed with packed operands.
 
@@ -255,12 +265,27 @@ def packs(node: Node, computed: bool = False) -> bool:
         return False
     if computed or turned:
         return True
+    count = math.prod(axis.extent for axis in left.batch)
     far = left.summed.stride * node.operands[0].type.memory_bytes >= FAR_BYTES
     if far or (is_transposed_left(left) and k >= DEEP):
         return True
     if left.summed.stride == 1 and m * k >= LARGE_LEFT and n >= FEWEST_COLUMNS:
         return True
-    if is_blocks:
+    if is_blocks or (count >= DEEP_BATCH and is_deep(m, n, k, node)):
         return True
     of_many = n >= LONG_ROWS or m >= MANY_ROWS
     return m >= FEWEST_ROWS and k * n >= (LARGE_RIGHT_OF_MANY if of_many else LARGE_RIGHT)
+
+
+def repacks(node: Node) -> bool:
+    """Whether work units of a dot would pack the same part of an operand, each for itself. Those of
+    a batch of products, of which each has a part of the depth, would not.
+    """
+    if not _has_types(node) or (operands := matrix_operands(node)) is None:
+        return False
+    left, right = operands
+    m, n, k = left.free.extent, right.free.extent, left.summed.extent
+    if not packs(node) and not is_deep(m, n, k, node):
+        return False
+    s = blocking_of(m, n, k, lanes_of(node))
+    return s.row_blocks > 1 or (is_transposed_left(left) and s.column_blocks > 1)

@@ -1,4 +1,5 @@
-"""split-dots: a deep dot of a large matrix with few vectors becomes partial dots and their sum."""
+"""split-dots: a deep dot with few vectors, or with a result of few tiles, becomes partial dots and
+their sum."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from hlo import ir
 from hlo.ir.attributes import DotDimensionNumbers
 from hlo.passes.base import Pass
+from hlo.passes.hlo_to_loops.contraction_tiling import depth_of
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
 from hlo.passes.hlo_to_loops.graph import Node, node_of
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import (
@@ -15,6 +17,8 @@ from hlo.passes.hlo_to_loops.matrix_vector_kernel import (
     MatrixVector,
     matrix_vector_of,
 )
+from hlo.passes.hlo_to_loops.product_blocking import repacks
+from hlo.passes.hlo_to_loops.product_factors import word_instruction
 from hlo.passes.hlo_to_loops.two_products import product_by_columns
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.tensor_types import element_of, shape_of
@@ -23,6 +27,8 @@ from hlo.passes.rewrite.walk import operations_named, replace
 # Of a matrix that meets two vectors: rows of a piece, which has sums of its own, and columns of
 # rows that stay in the first-level cache.
 ROWS_OF_PIECE, COLUMNS_OF_TWO = 128, 512
+# Elements of a result that is one block of tiles; steps and multiply-adds of a part of its depth.
+RESULTS_OF_BLOCK, STEPS_OF_PART, WORK_OF_PART = 1 << 14, 512, 1 << 20
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,8 @@ class SplitDots(Pass):
     added up afterwards, where the elementwise ops that follow fuse. A matrix whose rows another dot
     multiplies is read once for both (two_products.py); its parts may be smaller. Partial sums of
     narrow floats are f32. Dots of matrices contiguous along the contracted dimension need no split.
+    Nor do products of matrices, unless the result is so small that threads would have blocks of few
+    tiles, and each would pack all of an operand for them.
 
     Requires: the core op set, static shapes, dots with merged dimensions (prepare-dots).
     Guarantees: sums are rounded in another order, as the specification allows.
@@ -50,11 +58,13 @@ class SplitDots(Pass):
         pieces: the most parts of a dot.
         smallest: elements of the matrix that a part has at the least.
         smallest_of_two: the same where its rows meet a vector too.
+        blocks: whether products with a result of few tiles are split.
     """
 
     pieces: int = 8
     smallest: int = 1 << 16
     smallest_of_two: int = 1 << 13
+    blocks: bool = True
 
     def run(self, module: ir.Module) -> bool:
         split = [self._split(op) for op in operations_named(module, ("hlo.dot_general",))]
@@ -62,7 +72,7 @@ class SplitDots(Pass):
 
     def _split(self, op: ir.Operation) -> bool:
         node = node_of(op)
-        plan = matrix_vector_of(node)
+        by_vectors = matrix_vector_of(node)
         numbers = op.attributes["dot_dimension_numbers"]
         assert isinstance(numbers, DotDimensionNumbers)
         if list(numbers.lhs_batching_dimensions):
@@ -71,8 +81,12 @@ class SplitDots(Pass):
             list(numbers.lhs_contracting_dimensions),
             list(numbers.rhs_contracting_dimensions),
         )
-        plan = None if plan is None or plan.by_rows else plan
-        pieces = 1 if plan is None or len(summed[0]) != 1 else self._pieces(plan)
+        plan = None if by_vectors is None or by_vectors.by_rows else by_vectors
+        pieces = 1
+        if len(summed[0]) == 1 and plan is not None:
+            pieces = self._pieces(plan)
+        if len(summed[0]) == 1 and by_vectors is None and self.blocks:
+            pieces = self._pieces_of_block(node)
         if len(summed[0]) == 1 and _is_second_of_two(op, node):
             pieces = max(pieces, self._pieces_of_two(node))
         narrow = product_type(node.results[0].type) != node.results[0].type
@@ -86,6 +100,17 @@ class SplitDots(Pass):
         blocks = -(-plan.outputs // WIDEST_SUMS)
         most = min(self.pieces // blocks, plan.outputs * plan.depth // self.smallest)
         return _divisor(plan.depth, most)
+
+    def _pieces_of_block(self, node: Node) -> int:
+        """Parts of a packed product: each is packed once, by a work unit for all of the result."""
+        depth, result = depth_of(node), node.results[0]
+        if result.size > RESULTS_OF_BLOCK or not result.type.is_float:
+            return 1
+        if word_instruction(node, depth) is not None or not repacks(node):
+            return 1
+        return _divisor(
+            depth, min(self.pieces, depth // STEPS_OF_PART, result.size * depth // WORK_OF_PART)
+        )
 
     def _pieces_of_two(self, node: Node) -> int:
         columns = node.results[0].size

@@ -103,7 +103,7 @@ def fusion_passes(choice: PipelineChoice = DEFAULT) -> tuple[PipelineElement, ..
         PrepareSorts(),  # comparators become functions that see nothing but elements
         FuseSorts(),  # ahead of fusion, which takes slices and iotas
         PrepareDots(fast=fast, constants=composites, columns=composites),
-        SplitDots(),  # sums of partial dots fuse with what follows
+        SplitDots(blocks=composites),  # sums of partial dots fuse with what follows
         *((SplitMoments(),) if composites else ()),  # a variance in one pass over its input
         splitting,  # ahead of fusion, so that both halves take in what is around them
         *((MarkViews(),) if composites else ()),  # what kernels read in memory stays there

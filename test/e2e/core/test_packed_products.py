@@ -174,3 +174,16 @@ def test_rows_that_are_no_one_axis(kind: str) -> None:
     a, b = p.sample((2, 3, 140, 100), kind), p.sample((2, 140, 130), kind)
     p.result(dot(p, a, b, ([2], [1]), ([0], [0])))
     p.check(ulps=256)
+
+
+# Results of one block of tiles: the depth is cut in 4, 3 and 2 parts, whose sums meet what follows.
+@pytest.mark.parametrize(("m", "n", "k"), [(64, 64, 2048), (97, 70, 1536), (130, 126, 1100)])
+@pytest.mark.parametrize("kind", ["f32", "f64", "bf16"])
+def test_deep_products_of_few_tiles(m: int, n: int, k: int, kind: str) -> None:
+    p = Program()
+    for contract in (([1], [0]), TURNED, LEFT):
+        a = p.sample((m, k) if contract[0] == [1] else (k, m), kind)
+        b = p.sample((k, n) if contract[1] == [0] else (n, k), kind)
+        product = dot(p, a, b, contract)
+        p.result(product, bias_and_residual(p, product, kind))
+    p.check(ulps=256)
