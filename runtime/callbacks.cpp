@@ -1,5 +1,6 @@
 #include "callbacks.h"
 
+#include "float_environment.h"
 #include "python_scope.h"
 #include "runtime.h"
 
@@ -71,6 +72,7 @@ int32_t hlo_rt_python_callback(const HloRuntime *runtime, void *const *buffers, 
   const int64_t number = parameters[0], operands = parameters[1], count = operands + parameters[2];
   const int64_t *bytes = parameters + 3;
   const PythonScope python;
+  const FloatEnvironment environment(Subnormals::Kept); // whatever the program runs in
   const bool done = !runtime->exception && runs(buffers, bytes, operands, count, number);
   if (!done) {
     for (int64_t i = operands; i < count; ++i)

@@ -118,6 +118,7 @@ struct Program {
   size_t arenaBytes = 0;
   int threads = 1;
   bool releaseGil = true;
+  Subnormals subnormals = Subnormals::Kept;
   bool anyDonation = false;
   std::atomic<uint64_t> calls{0};
   std::atomic<uint64_t> donationCopies{0};
@@ -292,7 +293,7 @@ private:
         program.constants.data()};
     int32_t code = HLO_OK;
     const auto enter = [&] {
-      DefaultFloatEnvironment environment;
+      const FloatEnvironment environment(program.subnormals);
       code = program.entry(&frame);
     };
     // Callbacks of a program that runs on another thread wait for the interpreter's lock there.
@@ -458,15 +459,16 @@ bool addConstants(Program &program, PyObject *items) {
 }
 
 bool fillProgram(Program &program, PyObject *args, PyObject *keywords) {
-  static const char *names[] = {"library",   "entry",   "arguments",   "results", "arena_bytes",
-                                "constants", "threads", "release_gil", "name",    nullptr};
+  static const char *names[] = {"library", "entry",       "arguments", "results",          "arena_bytes", "constants",
+                                "threads", "release_gil", "name",      "flush_subnormals", nullptr};
   PyObject *library = nullptr, *arguments = nullptr, *results = nullptr, *constants = nullptr;
   unsigned long long entry = 0;
   Py_ssize_t arenaBytes = 0;
-  int threads = 0, releaseGil = 1;
+  int threads = 0, releaseGil = 1, flushSubnormals = 0;
   const char *name = "program";
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OKOO|nOips", const_cast<char **>(names), &library, &entry,
-                                   &arguments, &results, &arenaBytes, &constants, &threads, &releaseGil, &name))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OKOO|nOipsp", const_cast<char **>(names), &library, &entry,
+                                   &arguments, &results, &arenaBytes, &constants, &threads, &releaseGil, &name,
+                                   &flushSubnormals))
     return false;
   if (entry == 0 || arenaBytes < 0 || threads < 0) {
     PyErr_SetString(PyExc_ValueError, "entry must not be 0; arena_bytes and threads must not be negative");
@@ -478,6 +480,7 @@ bool fillProgram(Program &program, PyObject *args, PyObject *keywords) {
   program.arenaBytes = static_cast<size_t>(arenaBytes);
   program.threads = threads > 0 ? threads : hardwareThreads();
   program.releaseGil = releaseGil != 0;
+  program.subnormals = flushSubnormals ? Subnormals::Flushed : Subnormals::Kept;
   program.name = name;
   return parseAll<ArgumentSpec>(arguments, "arguments must be a sequence", parseArgument, program.arguments) &&
          parseAll<ResultSpec>(results, "results must be a sequence", parseResult, program.results) &&
@@ -553,7 +556,7 @@ PyMemberDef executableMembers[] = {
 
 const char executableDoc[] =
     "Executable(library, entry, arguments, results, arena_bytes=0, constants=(), threads=0, release_gil=True, "
-    "name='program')\n"
+    "name='program', flush_subnormals=False)\n"
     "--\n\n"
     "A compiled program; calling it with arrays returns a tuple of arrays. arguments: (name, dtype, shape, donated) "
     "each;\n"

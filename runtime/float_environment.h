@@ -1,4 +1,4 @@
-// The floating-point mode generated code runs in: round to nearest, subnormals kept, no traps.
+// The floating-point mode generated code runs in: round to nearest, no traps, subnormals kept or flushed.
 #pragma once
 
 #include <cstdint>
@@ -9,40 +9,64 @@
 
 namespace hlo::runtime {
 
-/// Sets the default mode for its scope on this thread: other libraries may have left it flushing subnormals.
-class DefaultFloatEnvironment {
+/// What becomes of subnormal operands and results.
+enum class Subnormals : uint8_t { Kept, Flushed };
+
+/// Sets a mode for its scope on this thread, whatever other libraries have left it in.
+class FloatEnvironment {
 public:
 #if defined(__x86_64__)
-  DefaultFloatEnvironment() : saved(_mm_getcsr()) {
-    if ((saved & ~statusFlags) != defaultControl)
-      _mm_setcsr(defaultControl);
-  }
-  ~DefaultFloatEnvironment() {
-    if ((saved & ~statusFlags) != defaultControl)
-      _mm_setcsr(saved);
-  }
-
-private:
-  static constexpr uint32_t statusFlags = 0x3f;
-  static constexpr uint32_t defaultControl = 0x1f80;
-  const uint32_t saved;
+  using Control = uint32_t;
 #elif defined(__aarch64__)
-  DefaultFloatEnvironment() {
-    asm volatile("mrs %0, fpcr" : "=r"(saved));
-    if (saved != 0)
-      asm volatile("msr fpcr, %0" ::"r"(uint64_t{0}));
+  using Control = uint64_t;
+#else
+  using Control = int;
+#endif
+
+  explicit FloatEnvironment(Subnormals subnormals) : FloatEnvironment(controlOf(subnormals)) {}
+  /// The mode that `current` said another thread is in.
+  explicit FloatEnvironment(Control wanted) : saved(current()), changed(saved != wanted) {
+    if (changed)
+      set(wanted);
   }
-  ~DefaultFloatEnvironment() {
-    if (saved != 0)
-      asm volatile("msr fpcr, %0" ::"r"(saved));
+  ~FloatEnvironment() {
+    if (changed)
+      set(saved);
+  }
+
+  FloatEnvironment(const FloatEnvironment &) = delete;
+  FloatEnvironment &operator=(const FloatEnvironment &) = delete;
+
+#if defined(__x86_64__)
+  static Control current() { return _mm_getcsr() & ~statusFlags; }
+
+private:
+  static void set(Control wanted) { _mm_setcsr(wanted); }
+  static constexpr Control controlOf(Subnormals subnormals) {
+    return subnormals == Subnormals::Kept ? 0x1f80 : 0x1f80 | flushToZero | denormalsAreZero;
+  }
+  static constexpr Control statusFlags = 0x3f, denormalsAreZero = 0x40, flushToZero = 0x8000;
+#elif defined(__aarch64__)
+  static Control current() {
+    Control control;
+    asm volatile("mrs %0, fpcr" : "=r"(control));
+    return control;
   }
 
 private:
-  uint64_t saved = 0;
+  static void set(Control wanted) { asm volatile("msr fpcr, %0" ::"r"(wanted)); }
+  static constexpr Control controlOf(Subnormals subnormals) {
+    return subnormals == Subnormals::Kept ? 0 : Control{1} << 24; // FZ
+  }
+#else
+  static Control current() { return 0; }
+
+private:
+  static void set(Control) {}
+  static constexpr Control controlOf(Subnormals) { return 0; }
 #endif
-public:
-  DefaultFloatEnvironment(const DefaultFloatEnvironment &) = delete;
-  DefaultFloatEnvironment &operator=(const DefaultFloatEnvironment &) = delete;
+  const Control saved;
+  const bool changed;
 };
 
 } // namespace hlo::runtime

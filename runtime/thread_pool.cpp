@@ -71,7 +71,7 @@ public:
     threads = std::min({threads, maxThreads, static_cast<int>(std::min<int64_t>((n + grain - 1) / grain, maxThreads))});
     threads = std::min(threads, grow(threads - 1) + 1);
     keepWorkersOffCaller();
-    job = Job{kernel, args, n, grain, threads, n / threads, n % threads};
+    job = Job{kernel, args, n, grain, threads, n / threads, n % threads, FloatEnvironment::current()};
     const uint32_t id = epoch.load(std::memory_order_relaxed) + 1;
     for (int i = 0; i < threads; ++i)
       cursors[i].next.store(job.shareBegin(i), std::memory_order_relaxed);
@@ -93,7 +93,8 @@ private:
     int64_t n;
     int64_t grain;
     int threads;
-    int64_t share, rest; // n / threads and n % threads
+    int64_t share, rest;            // n / threads and n % threads
+    FloatEnvironment::Control mode; // of the caller
 
     int64_t shareBegin(int i) const { return share * i + std::min<int64_t>(i, rest); }
   };
@@ -178,13 +179,15 @@ private:
   }
 
   void loop(int self, uint32_t seen) {
-    const DefaultFloatEnvironment environment; // a thread inherits its creator's
     for (;;) {
       seen = waitForJob(seen);
       uint64_t invited = ticket(seen, Invited);
       if (!tickets[self].value.compare_exchange_strong(invited, ticket(seen, Accepted), std::memory_order_acq_rel))
         continue;
-      work(self);
+      {
+        const FloatEnvironment environment(job.mode);
+        work(self);
+      }
       tickets[self].value.store(ticket(seen, Done), std::memory_order_release);
     }
   }

@@ -33,6 +33,7 @@ class Executable:
         threads: int = 0,
         release_gil: bool = True,
         name: str = "program",
+        flush_subnormals: bool = False,
     ) -> Executable: ...
     def __call__(self, *arguments: object) -> tuple[np.ndarray[Any, Any], ...]: ...
     @property

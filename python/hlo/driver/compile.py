@@ -103,7 +103,8 @@ class Compiled(InspectedProgram):
             raise ArgumentError(f"runs: expected at least 1, found {runs}")
         entry, donated = self._analysed.fused_entry, self._host.donated
         costs = launch_costs(entry, self._machine, donated)
-        return profile(self._made, costs, arguments, runs, self._options.threads, self.name)
+        options = self._options
+        return profile(self._made, costs, arguments, runs, options.threads, self.name, options.fast)
 
 
 @overload
@@ -209,6 +210,7 @@ def _loaded(program: StoredProgram, chosen: Options) -> runtime.Executable:
     return runtime.load(
         program.objects, program.signature, arena_bytes=program.statistics.arena_bytes,
         constants=program.constants, threads=chosen.threads, name=program.name,
+        flush_subnormals=chosen.fast,
     )  # fmt: skip
 
 

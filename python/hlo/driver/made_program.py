@@ -55,8 +55,8 @@ class Options:
         memory_first: take the order of ops that needs the least memory, though it be slower;
             without, only such that are not estimated to be, unless `max_bytes` asks for it.
         fast: let simplification change how floats round, and take them for finite; the rules are
-            listed in docs/simplification.md under "Fast arithmetic". Products of bf16 may take
-            subnormal numbers for zero, as the processor's instructions for them do. Convolutions
+            listed in docs/simplification.md under "Fast arithmetic". Subnormal numbers may be taken
+            for zero; a processor that runs the program does, as with XLA:CPU always. Convolutions
             of 3 x 3 windows may add and subtract neighbours before they multiply (winograd).
         vendor: compute matrix products by the vendor's library where it is faster.
         deterministic: a program for a GPU gives the same result in every run; without, updates of

@@ -99,7 +99,7 @@ class Profile:
 
 def profile(
     made: MadeProgram, costs: Mapping[int, KernelCost], arguments: Sequence[object], runs: int,
-    threads: int, name: str,
+    threads: int, name: str, flush_subnormals: bool = False,
 ) -> Profile:  # fmt: skip
     """Runs a program with a clock around each of its kernels.
 
@@ -109,6 +109,7 @@ def profile(
         runs: how many runs to measure, at least 1, after one that is not.
         threads: most threads a call uses; 0 for all processors.
         name: of the program, for messages.
+        flush_subnormals: as it runs.
     """
     steps = list(_steps(made.placed, costs))
     counters = np.zeros((max(1, len(steps)), 2), np.int64)
@@ -117,7 +118,7 @@ def profile(
         ProgramCode().objects_of(host, made.placed, timed=True), signature_of(host),
         arena_bytes=made.arena.bytes,
         constants=(*map(np.ascontiguousarray, host.constants), counters),
-        threads=threads, name=name,
+        threads=threads, name=name, flush_subnormals=flush_subnormals,
     )  # fmt: skip
     donated = set(host.donated.values())
     seconds = 0.0

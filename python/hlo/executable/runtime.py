@@ -270,6 +270,7 @@ def load(
     threads: int = 0,
     release_gil: bool = True,
     name: str = "program",
+    flush_subnormals: bool = False,
 ) -> Executable:
     """Links object files into this process and makes them callable.
 
@@ -282,6 +283,7 @@ def load(
         threads: most threads a call uses; 0 for all processors of this process.
         release_gil: let other Python threads run during a call; costs 50 ns or so.
         name: for messages.
+        flush_subnormals: take subnormal operands and results for zero.
 
     Raises:
         CompileError: a symbol is missing, or an object file is damaged.
@@ -304,4 +306,5 @@ def load(
         threads=threads,
         release_gil=release_gil,
         name=name,
+        flush_subnormals=flush_subnormals,
     )

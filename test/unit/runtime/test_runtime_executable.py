@@ -417,3 +417,13 @@ def test_subnormals_are_kept_when_the_caller_flushes_them() -> None:
     finally:
         set_float_mode(normal)
     assert result == 1 << 21
+
+
+def test_subnormals_are_flushed_where_a_program_says_so() -> None:
+    body = add_one_body(1).replace("1.0 : f32", "0.5 : f32").replace("fadd", "fmul")
+    code = runtime.compile_to_object(entry_module(body))
+    x = np.array([1 << 22], np.uint32).view(F32)
+    for flushed, expected in ((True, 0), (False, 1 << 21), (True, 0)):
+        call = runtime.load([code], signature(F32, (1,)), flush_subnormals=flushed)
+        assert call(x)[0].view(np.uint32)[0] == expected
+        assert (x * np.float32(0.5)).view(np.uint32)[0] == 1 << 21  # the caller's mode is its own
