@@ -151,4 +151,9 @@ class RowBlocks(AttentionEmission):
     def _inverse(self, total: Value) -> str:
         with self.b.width(self.lanes):
             one = self.b.constant(1.0, self.kind.register)
-            return self.b.op(f"arith.divf {one}, {total.name} : {self.vector}")
+            inverse = self.b.op(f"arith.divf {one}, {total.name} : {self.vector}")
+        return self.raised(inverse)
+
+    def raised(self, inverse: str) -> str:
+        """1 / total, times what the second dot's result is divided by."""
+        return inverse

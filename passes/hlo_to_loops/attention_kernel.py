@@ -21,13 +21,20 @@ from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.attention_ahead import Rows, fetch_rows, is_fetched
 from hlo.passes.hlo_to_loops.attention_blocks import RowBlocks
 from hlo.passes.hlo_to_loops.attention_emission import at, lanes_of
-from hlo.passes.hlo_to_loops.attention_panels import FEWEST_BLOCKS, Panel, Panels
+from hlo.passes.hlo_to_loops.attention_panels import (
+    FEWEST_BLOCKS,
+    LEAST_OVERFLOW,
+    Panel,
+    Panels,
+    is_any_nan,
+)
 from hlo.passes.hlo_to_loops.attention_parts import (
     DEPTH,
     KEY,
     WIDTH,
     AttentionParts,
     Operand,
+    moved_from,
     row_name,
 )
 from hlo.passes.hlo_to_loops.builder import Value
@@ -40,6 +47,9 @@ from hlo.passes.hlo_to_loops.register_transpose import transpose_square
 TILE = 14  # keys, or columns of the values, in a register tile: with two vectors, 28 accumulators
 # exp(x) is 0 below, with a margin: the smallest subnormal is exp(-103.3), exp(-744.4).
 EXP_IS_ZERO = {"f32": -110.0, "f64": -760.0}
+# Times this, no probability is subnormal: Intel's processors take some 150 cycles for each product
+# with one. Sums of such probabilities times values below LARGE do not overflow.
+RAISED_BITS, LARGE_BITS = 24, 101
 
 
 def takes_columns(parts: AttentionParts) -> bool:
@@ -75,7 +85,8 @@ class Columns(RowBlocks):
         self.key_panel: Panel | None = None
         self.value_panel: Panel | None = None
         self.ahead: list[Rows] = []  # that are asked for meanwhile
-        self.odd = ""  # whether a packed value may be no number, where keys are skipped
+        # Whether a value may be large or no number, where keys are skipped or results are raised.
+        self.odd = ""
 
     def emit(self) -> Kernel:
         parts, em = self.parts, self.em
@@ -109,6 +120,8 @@ class Columns(RowBlocks):
         self._pack(self.parts.query, DEPTH, self.parts.depth, self.query_at)
         peaks, end = self._scores_and_peaks()
         totals = self._weights(peaks, end)
+        if self._raises() and self.value_panel is None:
+            self.odd = self._holds_large()
         self._probabilities(peaks, totals, end)
         poison = self._poison(end)
         self._products(end, poison)
@@ -144,8 +157,30 @@ class Columns(RowBlocks):
     def _pack_panels(self) -> None:
         """Packs what the blocks of a head read, and looks for values that are no numbers."""
         self.panels.pack({**self.where, row_name(self.block): ZERO})
-        if self.value_panel is not None and self._may_skip():
-            self.odd = self.panels.holds_no_number(self.value_panel)
+        if self.value_panel is not None and (self._may_skip() or self._raises()):
+            self.odd = self.panels.holds_large(self.value_panel, LARGE_BITS)
+
+    def _raises(self) -> bool:
+        """Whether probabilities are multiplied by a power of two, and the second dot's results
+        divided by it.
+        """
+        quotient = self.parts.quotient
+        if quotient is None or moved_from(self.parts.probabilities) is not quotient:
+            return False
+        return quotient.type.name == "f32"
+
+    def _power(self, bits: int) -> str:
+        """A power of two in every lane; 1 where values may be too large."""
+        b, kind = self.b, self.kind.register
+        with b.width(0):
+            one, power = b.constant(1.0, kind), b.constant(2.0**bits, kind)
+            chosen = b.op(f"arith.select {self.odd}, {one}, {power} : {kind}")
+        return self._splat(chosen)
+
+    def raised(self, inverse: str) -> str:
+        if not self._raises():
+            return inverse
+        return self.b.op(f"arith.mulf {inverse}, {self._power(RAISED_BITS)} : {self.vector}")
 
     def _factor(
         self, panel: Panel | None, operand: Operand, tile: str, start: Affine, r: int, line: Affine,
@@ -387,16 +422,34 @@ class Columns(RowBlocks):
         """What skipped keys, whose probabilities are 0, add to the sums: 0, or NaN where a value is
         no number. Returns whether there is such a line in scratch.
         """
-        parts, em, b, lanes = self.parts, self.em, self.b, self.lanes
+        parts, b, lanes = self.parts, self.b, self.lanes
         if parts.causal is None or not self._may_skip():
             return False
-        buffer = self.inputs[parts.value.tensor]
-        zero = self.zero()
-        starts = list(range(0, parts.width, lanes))
-        carried = [(zero, self.vector)] * len(starts)
         first = end
         if self.value_panel is not None:
             first = b.op(f"arith.select {self.odd}, {end}, {b.index(parts.keys)} : index")
+        for i, name in enumerate(self._sums_of_nothing(first)):
+            self.store(name, Affine((), self.poison_at + i * lanes))
+        return True
+
+    def _holds_large(self) -> str:
+        """Whether a value may be NaN, or at least 2**LARGE_BITS: an i1."""
+        b = self.b
+        with b.width(self.lanes):
+            grown = b.constant(2.0 ** (LEAST_OVERFLOW[self.kind.name] - LARGE_BITS), "f32")
+        total, *others = self._sums_of_nothing(b.index(0), grown)
+        for other in others:
+            total = b.op(f"arith.addf {total}, {other} : {self.vector}")
+        return is_any_nan(b, total, self.lanes, self.kind.register)
+
+    def _sums_of_nothing(self, first: str, factor: str | None = None) -> list[str]:
+        """0 times each value, times a factor, from a key on, added up a vector of columns each: NaN
+        where a value is no number, or overflows so.
+        """
+        parts, em, b, lanes = self.parts, self.em, self.b, self.lanes
+        buffer, zero = self.inputs[parts.value.tensor], self.zero()
+        starts = list(range(0, parts.width, lanes))
+        carried = [(zero, self.vector)] * len(starts)
         with b.loop(first, b.index(parts.keys), b.index(1), carried) as loop:
             key = em.variable(loop.iv, parts.keys)
             for start, old in zip(starts, loop.carried, strict=True):
@@ -410,11 +463,11 @@ class Columns(RowBlocks):
                     em.hoist_from_here()
                     where = {**self._row(ZERO), KEY: key, WIDTH: column}
                     value = em.load(buffer, at(parts.value.offset, where))
-                    value = elementwise.convert(b, value, self.kind)
-                loop.yielded.append(self.fma(zero, value.name, old))
-        for start, name in zip(starts, loop.results, strict=True):
-            self.store(name, Affine((), self.poison_at + start))
-        return True
+                    name = elementwise.convert(b, value, self.kind).name
+                if factor is not None:
+                    name = b.op(f"arith.mulf {name}, {factor} : {self.vector}")
+                loop.yielded.append(self.fma(zero, name, old))
+        return list(loop.results)
 
     def _products(self, end: str, poison: bool, lines: int = 0) -> None:
         """Register tiles of columns of the values x rows, and their way to the result.
@@ -439,6 +492,9 @@ class Columns(RowBlocks):
                     self.value_panel, parts.value, loop.iv, column, r, key, (WIDTH, KEY)),
                 lines,
             )  # fmt: skip
+            if self._raises():
+                power = self._power(-RAISED_BITS)
+                sums = [b.op(f"arith.mulf {name}, {power} : {self.vector}") for name in sums]
             for r in range(count):
                 for v in range(self.vectors):
                     name = sums[r * self.vectors + v]

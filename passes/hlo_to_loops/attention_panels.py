@@ -17,9 +17,11 @@ from hlo.passes.hlo_to_loops.affine import Affine
 from hlo.passes.hlo_to_loops.attention_emission import AttentionEmission, at
 from hlo.passes.hlo_to_loops.attention_parts import Operand
 from hlo.passes.hlo_to_loops.buffer import Buffer
+from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.register_transpose import transpose_square
 from hlo.passes.hlo_to_loops.stack import KERNEL_STACK_BYTES
 
+LEAST_OVERFLOW = {"f32": 128, "f64": 1024}  # powers of two
 FEWEST_BLOCKS = 3  # of rows that read a panel: packing takes about a third of a block's products
 MOST_BYTES = KERNEL_STACK_BYTES * 3 // 4  # of a kernel's panels: they are to stay in a cache
 SUMS = 4  # that look for values that are no numbers, side by side
@@ -173,12 +175,15 @@ class Panels:
             value = em.load(panel.buffer, panel.place(tile, line, r))
         return em.splat(value, self.emission.lanes).name
 
-    def holds_no_number(self, panel: Panel) -> str:
-        """Whether a factor may be NaN or infinite: an i1."""
+    def holds_large(self, panel: Panel, bits: int) -> str:
+        """Whether a factor may be NaN, or at least 2**bits: an i1."""
         em, b, lanes, vector = (
             self.emission.em, self.emission.b, self.emission.lanes, self.emission.vector,
         )  # fmt: skip
         zero, memref = self.emission.zero(), panel.buffer.memref
+        kind = self.emission.kind
+        with b.width(lanes):  # by which those overflow
+            grown = b.constant(2.0 ** (LEAST_OVERFLOW[kind.name] - bits), kind.register)
         step = SUMS * lanes
         if panel.size < step:
             return b.constant(True, "i1")
@@ -189,11 +194,16 @@ class Panels:
             for i, old in enumerate(loop.carried):
                 place = f"{panel.buffer.name}[{em.index(first + i * lanes)}]"
                 value = b.load(f"vector.load {place} : {memref}, {vector}")
+                value = b.op(f"arith.mulf {value}, {grown} : {vector}")
                 loop.yielded.append(self.emission.fma(zero, value, old))
         total = loop.results[0]
         for other in loop.results[1:]:
             total = b.op(f"arith.addf {total}, {other} : {vector}")
-        with b.width(lanes):
-            bits = b.type_of("i1")
-            odd = b.op(f"arith.cmpf uno, {total}, {total} : {vector}")
-            return b.op(f"vector.reduction <or>, {odd} : {bits} into i1")
+        return is_any_nan(b, total, lanes, kind.register)
+
+
+def is_any_nan(b: Builder, name: str, lanes: int, scalar: str) -> str:
+    """Whether a lane of a vector is NaN: an i1."""
+    with b.width(lanes):
+        odd = b.op(f"arith.cmpf uno, {name}, {name} : {b.type_of(scalar)}")
+        return b.op(f"vector.reduction <or>, {odd} : {b.type_of('i1')} into i1")

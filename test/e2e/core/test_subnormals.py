@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -57,3 +59,42 @@ def test_attention_whose_probabilities_underflow() -> None:
         np.asarray(hlo.jit(attention, fast=kind)(query, key, value)) for kind in (False, True)
     )
     np.testing.assert_allclose(strict, fast, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("values", ["usual", "large", "largest", "tiny", "infinite", "no number"])
+@pytest.mark.parametrize(
+    "extents",
+    [(3, 64, 100, 32, 48), (1, 48, 64, 16, 64), (2, 33, 70, 24, 20), (6, 256, 96, 32, 32)],
+)
+@pytest.mark.parametrize("scale", [0.1, 30])
+def test_attention_raises_probabilities_only_where_sums_stay_finite(
+    values: str, extents: tuple[int, int, int, int, int], scale: float
+) -> None:
+    """Against the same probabilities, subnormal ones among them, times the values, in f64."""
+    heads, rows, keys, depth, width = extents
+    rng = np.random.default_rng(0)
+    query, key, value = (
+        rng.standard_normal((heads, n, d), np.float32)
+        for n, d in ((rows, depth), (keys, depth), (keys, width))
+    )
+    if values in ("large", "tiny"):
+        value *= np.float32({"large": 2.0**100, "tiny": 1e-36}[values])
+    elif values != "usual":
+        odd = {"largest": 3e38, "infinite": np.inf, "no number": np.nan}[values]
+        value[:, 3::7] = np.float32(odd)
+
+    def probabilities(q: np.ndarray, k: np.ndarray) -> Any:
+        scores = lax.dot_general(q * np.float32(scale), k, (((2,), (2,)), ((0,), (0,))))
+        return hlo.nn.softmax(scores, -1)
+
+    def attention(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> Any:
+        return lax.dot_general(probabilities(q, k), v, (((2,), (1,)), ((0,), (0,))))
+
+    found = np.asarray(hlo.jit(attention)(query, key, value))
+    weights = np.asarray(hlo.jit(probabilities)(query, key)).astype(np.float64)
+    with np.errstate(all="ignore"):
+        expected = np.einsum("hqk,hkd->hqd", weights, value.astype(np.float64))
+        sizes = np.einsum("hqk,hkd->hqd", weights, np.abs(value).astype(np.float64))
+        close = np.abs(found - expected) <= 3e-5 * sizes + 1e-44
+    same = np.where(np.isfinite(expected), close, found.astype(np.float64) == expected)
+    assert np.where(np.isnan(expected), np.isnan(found), same).all()
