@@ -37,7 +37,8 @@ class Case:
     bandwidth: bool = True
 
 
-def _floats(*shape: int, dtype: Any = np.float32) -> Array:
+def floats(*shape: int, dtype: Any = np.float32) -> Array:
+    """Of a normal distribution; the same ones for the same shape."""
     rng = np.random.default_rng(sum(shape))
     return rng.standard_normal(shape, dtype=np.float32).astype(dtype)
 
@@ -116,19 +117,19 @@ def _elementwise_cases() -> Iterator[Case]:
     for name, function, torch, width in functions:
         for n in ELEMENTWISE:
             yield Case(
-                "elementwise", f"{name} {n}", function, lambda n=n: [_floats(n)], width * n, torch
+                "elementwise", f"{name} {n}", function, lambda n=n: [floats(n)], width * n, torch
             )
 
 
 def _row_cases() -> Iterator[Case]:
     for shape in ROWS:
-        size, make = shape[0] * shape[1], lambda shape=shape: [_floats(*shape)]
+        size, make = shape[0] * shape[1], lambda shape=shape: [floats(*shape)]
         yield Case(
             "rows", f"softmax {_label(shape)}", lambda jax, x: jax.nn.softmax(x, -1), make,
             8 * size, lambda torch, x: torch.softmax(x, -1),
         )  # fmt: skip
     for shape in ROWS:
-        size, make = shape[0] * shape[1], lambda shape=shape: [_floats(*shape)]
+        size, make = shape[0] * shape[1], lambda shape=shape: [floats(*shape)]
         yield Case(
             "rows", f"layernorm {_label(shape)}", _layernorm, make, 8 * size,
             lambda torch, x: torch.nn.functional.layer_norm(x, x.shape[-1:]),
@@ -148,7 +149,7 @@ def _reduction_cases() -> Iterator[Case]:
         for shape in MATRICES:
             yield Case(
                 "reductions", f"{name} {_label(shape)}", function,
-                lambda shape=shape: [_floats(*shape)], 4 * shape[0] * shape[1], torch,
+                lambda shape=shape: [floats(*shape)], 4 * shape[0] * shape[1], torch,
             )  # fmt: skip
 
 
@@ -156,29 +157,29 @@ def _movement_cases() -> Iterator[Case]:
     for shape in (*MATRICES, (1000, 777)):
         yield Case(
             "movement", f"transpose {_label(shape)}", lambda jax, x: x.T,
-            lambda shape=shape: [_floats(*shape)], 8 * shape[0] * shape[1],
+            lambda shape=shape: [floats(*shape)], 8 * shape[0] * shape[1],
             lambda torch, x: x.t().contiguous(),
         )  # fmt: skip
     yield Case(
         "movement", "transpose 32x128x12x64 (0213)",
-        lambda jax, x: x.transpose(0, 2, 1, 3), lambda: [_floats(32, 128, 12, 64)],
+        lambda jax, x: x.transpose(0, 2, 1, 3), lambda: [floats(32, 128, 12, 64)],
         8 * 32 * 128 * 12 * 64, lambda torch, x: x.permute(0, 2, 1, 3).contiguous(),
     )  # fmt: skip
     yield Case(
         "movement", "transpose 32x3x224x224 (0231)",
-        lambda jax, x: x.transpose(0, 2, 3, 1), lambda: [_floats(32, 3, 224, 224)],
+        lambda jax, x: x.transpose(0, 2, 3, 1), lambda: [floats(32, 3, 224, 224)],
         8 * 32 * 3 * 224 * 224, lambda torch, x: x.permute(0, 2, 3, 1).contiguous(),
     )  # fmt: skip
     for shape in ((128, 128), (1024, 1024), (2048, 4096)):
         yield Case(
             "movement", f"concatenate 2 of {_label(shape)} (axis 1)",
             lambda jax, x, y: jax.numpy.concatenate([x, y], 1),
-            lambda shape=shape: [_floats(*shape), _floats(*shape)], 16 * shape[0] * shape[1],
+            lambda shape=shape: [floats(*shape), floats(*shape)], 16 * shape[0] * shape[1],
             lambda torch, x, y: torch.cat([x, y], 1),
         )  # fmt: skip
         yield Case(
             "movement", f"pad {_label(shape)} by 1",
-            lambda jax, x: jax.numpy.pad(x, 1), lambda shape=shape: [_floats(*shape)],
+            lambda jax, x: jax.numpy.pad(x, 1), lambda shape=shape: [floats(*shape)],
             8 * shape[0] * shape[1], lambda torch, x: torch.nn.functional.pad(x, (1, 1, 1, 1)),
         )  # fmt: skip
 
@@ -189,39 +190,39 @@ def _indexing_cases() -> Iterator[Case]:
         yield Case(
             "indexing", f"gather {count} rows of {rows}x{width}",
             lambda jax, t, i: jax.numpy.take(t, i, axis=0, mode="clip"),
-            lambda c=count, r=rows, w=width: [_floats(r, w), _indices(c, r)], moved,
+            lambda c=count, r=rows, w=width: [floats(r, w), _indices(c, r)], moved,
             lambda torch, t, i: t[i.long()],
         )  # fmt: skip
     for count, rows, width in ((128, 1000, 64), (8192, 8192, 256), (65536, 8192, 16)):
         yield Case(
             "indexing", f"scatter-add {count} rows into {rows}x{width}", _scatter_add,
-            lambda c=count, r=rows, w=width: [_floats(r, w), _indices(c, r), _floats(c, w)],
+            lambda c=count, r=rows, w=width: [floats(r, w), _indices(c, r), floats(c, w)],
             4 * (2 * rows + 3 * count) * width, _torch_scatter_add,
         )  # fmt: skip
     yield Case(
         "indexing", "scatter-add 1048576 scalars into 65536", _scatter_add,
-        lambda: [_floats(65536), _indices(1048576, 65536), _floats(1048576)],
+        lambda: [floats(65536), _indices(1048576, 65536), floats(1048576)],
         8 * 1048576, _torch_scatter_add, bandwidth=False,
     )  # fmt: skip
 
 
 def _ordering_cases() -> Iterator[Case]:
     for n in (1000, 65536, 1000000):
-        make = lambda n=n: [_floats(n)]  # noqa: E731
+        make = lambda n=n: [floats(n)]  # noqa: E731
         yield Case("ordering", f"sort {n}", lambda jax, x: jax.numpy.sort(x), make, 8 * n,
                    lambda torch, x: torch.sort(x).values, bandwidth=False)  # fmt: skip
         yield Case("ordering", f"argsort {n}", lambda jax, x: jax.numpy.argsort(x), make, 8 * n,
                    lambda torch, x: torch.argsort(x, stable=True), bandwidth=False)  # fmt: skip
     yield Case("ordering", "sort 4096x256 (rows)", lambda jax, x: jax.numpy.sort(x, axis=1),
-               lambda: [_floats(4096, 256)], 8 << 20,
+               lambda: [floats(4096, 256)], 8 << 20,
                lambda torch, x: torch.sort(x, 1).values, bandwidth=False)  # fmt: skip
-    yield Case("ordering", "top-64 of 64x50257", _top_k, lambda: [_floats(64, 50257)],
+    yield Case("ordering", "top-64 of 64x50257", _top_k, lambda: [floats(64, 50257)],
                4 * 64 * 50257, lambda torch, x: torch.topk(x, 64), bandwidth=False)  # fmt: skip
     for shape, axis in (((1000000,), 0), ((1024, 1024), 1), ((1024, 1024), 0), ((64, 65536), 1)):
         size = int(np.prod(shape))
         yield Case("ordering", f"cumsum {_label(shape)} axis {axis}",
                    lambda jax, x, a=axis: jax.numpy.cumsum(x, a),
-                   lambda shape=shape: [_floats(*shape)], 8 * size,
+                   lambda shape=shape: [floats(*shape)], 8 * size,
                    lambda torch, x, a=axis: torch.cumsum(x, a))  # fmt: skip
 
 
@@ -238,13 +239,13 @@ def _conversion_cases() -> Iterator[Case]:
             width = np.dtype(start).itemsize + np.dtype(end).itemsize
             yield Case("conversions", f"{source} to {target} {n}",
                        lambda jax, x, t=end: x.astype(t),
-                       lambda n=n, t=start: [_floats(n, dtype=t)], n * width)  # fmt: skip
+                       lambda n=n, t=start: [floats(n, dtype=t)], n * width)  # fmt: skip
     for n in ELEMENTWISE:
         yield Case("conversions", f"bf16 GELU (tanh) {n}",
                    lambda jax, x: jax.nn.gelu(x, approximate=True),
-                   lambda n=n: [_floats(n, dtype=ml_dtypes.bfloat16)], 4 * n)  # fmt: skip
+                   lambda n=n: [floats(n, dtype=ml_dtypes.bfloat16)], 4 * n)  # fmt: skip
         yield Case("conversions", f"f16 add {n}", lambda jax, x: x + x,
-                   lambda n=n: [_floats(n, dtype=np.float16)], 4 * n)  # fmt: skip
+                   lambda n=n: [floats(n, dtype=np.float16)], 4 * n)  # fmt: skip
         yield Case("conversions", f"i32 // 7 {n}", lambda jax, x: x // 7,
                    lambda n=n: [_indices(n, 1 << 30)], 8 * n)  # fmt: skip
 
@@ -266,7 +267,7 @@ def _attention_cases() -> Iterator[Case]:
         yield Case(
             "attention", f"{'causal ' * causal}attention {queries} on {keys}, {heads} heads",
             lambda jax, *qkv, c=causal: _attention(jax, *qkv, causal=c),
-            lambda q=q, kv=kv: [_floats(*q), _floats(*kv), _floats(*kv)],
+            lambda q=q, kv=kv: [floats(*q), floats(*kv), floats(*kv)],
             4 * 64 * heads * 2 * (queries + keys),
             lambda torch, *qkv, c=causal: torch.nn.functional.scaled_dot_product_attention(
                 *(x[None] for x in qkv), is_causal=c

@@ -8,15 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from micro_cases import Array, Case, Function
-
-
-def _floats(*shape: int) -> Array:
-    return np.random.default_rng(sum(shape)).standard_normal(shape, dtype=np.float32)
+from micro_cases import Array, Case, Function, floats
 
 
 def _definite(*shape: int) -> Array:
-    x = _floats(*shape)
+    x = floats(*shape)
     return x @ x.swapaxes(-1, -2) + shape[-1] * np.eye(shape[-1], dtype=np.float32)
 
 
@@ -52,7 +48,7 @@ def _torch_grouped(torch: Any, x: Any, weights: Any, scales: Any) -> Any:
 def _weights(rows: int, columns: int) -> list[Array]:
     """Of 8 bits, and the scales of their groups of 64."""
     integers = np.random.default_rng(rows).integers(-127, 128, (rows, columns)).astype(np.int8)
-    return [integers, _floats(rows, columns // 64) / 127]
+    return [integers, floats(rows, columns // 64) / 127]
 
 
 def numeric_cases() -> Iterator[Case]:
@@ -63,16 +59,16 @@ def numeric_cases() -> Iterator[Case]:
         ("determinants of 4096 of 4x4", lambda jax, x: jax.numpy.linalg.det(x),
          [_definite(4096, 4, 4)], lambda torch, x: torch.linalg.det(x)),
         ("solutions of 1000 of 6x6", lambda jax, x, y: jax.numpy.linalg.solve(x, y),
-         [_definite(1000, 6, 6), _floats(1000, 6, 2)],
+         [_definite(1000, 6, 6), floats(1000, 6, 2)],
          lambda torch, x, y: torch.linalg.solve(x, y)),
         ("Cholesky of 1000 of 6x6", lambda jax, x: jax.numpy.linalg.cholesky(x),
          [_definite(1000, 6, 6)], lambda torch, x: torch.linalg.cholesky(x)),
         ("recurrence of 10000, associative", _recurrence,
-         [np.abs(_floats(10_000)).clip(0, 0.9), _floats(10_000)], None),
-        ("100 steps of heat on 128x128", _heat, [_floats(128, 128)], None),
-        ("1x4096x4096, 8 bits in groups of 64", _grouped, [_floats(1, 4096), *_weights(4096, 4096)],
+         [np.abs(floats(10_000)).clip(0, 0.9), floats(10_000)], None),
+        ("100 steps of heat on 128x128", _heat, [floats(128, 128)], None),
+        ("1x4096x4096, 8 bits in groups of 64", _grouped, [floats(1, 4096), *_weights(4096, 4096)],
          _torch_grouped),
-        ("64x512x512, 8 bits in groups of 64", _grouped, [_floats(64, 512), *_weights(512, 512)],
+        ("64x512x512, 8 bits in groups of 64", _grouped, [floats(64, 512), *_weights(512, 512)],
          _torch_grouped),
     ]  # fmt: skip
     for name, function, arguments, torch in table:

@@ -8,13 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from micro_cases import Array, Case, Function
+from micro_cases import Array, Case, Function, floats
 
 NODES, EDGES = 2708, 13264
-
-
-def _floats(*shape: int) -> Array:
-    return np.random.default_rng(sum(shape)).standard_normal(shape, dtype=np.float32)
 
 
 def _integers(below: int, count: int) -> Array:
@@ -40,13 +36,13 @@ def _torch_encoding(torch: Any, x: Any) -> Any:
 
 def table_cases() -> Iterator[Case]:
     """The cases, in the order of the table."""
-    scalars = _floats(100_000)
+    scalars = floats(100_000)
     table: list[tuple[str, Function, list[Array], Function | None]] = []
     for columns in (64, 7):
         table.append(
             (f"messages along {EDGES} edges, {columns} columns", _messages,
-             [_floats(NODES, columns), _integers(NODES, EDGES), _integers(NODES - 1, EDGES),
-              _floats(EDGES)], _torch_messages)
+             [floats(NODES, columns), _integers(NODES, EDGES), _integers(NODES - 1, EDGES),
+              floats(EDGES)], _torch_messages)
         )  # fmt: skip
     table += [
         ("segment sum of 100000 into 1000",
@@ -62,33 +58,33 @@ def table_cases() -> Iterator[Case]:
          lambda jax, x: jax.numpy.histogram(x, bins=64, range=(-4, 4))[0], [scalars],
          lambda torch, x: torch.histc(x, 64, -4, 4)),
         ("100000 look-ups in 1000 sorted", lambda jax, a, x: jax.numpy.searchsorted(a, x),
-         [np.sort(_floats(1000)), scalars], lambda torch, a, x: torch.searchsorted(a, x)),
+         [np.sort(floats(1000)), scalars], lambda torch, a, x: torch.searchsorted(a, x)),
         ("interpolation of 100000 in 128", lambda jax, x, a, y: jax.numpy.interp(x, a, y),
-         [scalars, np.sort(_floats(128)), _floats(128)], None),
-        ("repeat 25000 by 4", lambda jax, x: jax.numpy.repeat(x, 4), [_floats(25_000)],
+         [scalars, np.sort(floats(128)), floats(128)], None),
+        ("repeat 25000 by 4", lambda jax, x: jax.numpy.repeat(x, 4), [floats(25_000)],
          lambda torch, x: x.repeat_interleave(4)),
-        ("tile 25000 by 4", lambda jax, x: jax.numpy.tile(x, 4), [_floats(25_000)],
+        ("tile 25000 by 4", lambda jax, x: jax.numpy.tile(x, 4), [floats(25_000)],
          lambda torch, x: x.repeat(4)),
-        ("roll 316x316", lambda jax, x: jax.numpy.roll(x, (3, 5), (0, 1)), [_floats(316, 316)],
+        ("roll 316x316", lambda jax, x: jax.numpy.roll(x, (3, 5), (0, 1)), [floats(316, 316)],
          lambda torch, x: torch.roll(x, (3, 5), (0, 1))),
-        ("trace 1000x1000", lambda jax, x: jax.numpy.trace(x), [_floats(1000, 1000)],
+        ("trace 1000x1000", lambda jax, x: jax.numpy.trace(x), [floats(1000, 1000)],
          lambda torch, x: torch.trace(x)),
-        ("lower triangle 1000x1000", lambda jax, x: jax.numpy.tril(x), [_floats(1000, 1000)],
+        ("lower triangle 1000x1000", lambda jax, x: jax.numpy.tril(x), [floats(1000, 1000)],
          lambda torch, x: torch.tril(x)),
-        ("powers of 12500, 8 each", lambda jax, x: jax.numpy.vander(x, 8), [_floats(12_500)],
+        ("powers of 12500, 8 each", lambda jax, x: jax.numpy.vander(x, 8), [floats(12_500)],
          lambda torch, x: torch.linalg.vander(x, N=8).flip(1)),
-        ("encoding of 2777 positions", _encoding, [_floats(2777, 3)], _torch_encoding),
+        ("encoding of 2777 positions", _encoding, [floats(2777, 3)], _torch_encoding),
         ("rows of 3 normalised, 33333",
-         lambda jax, x: x / jax.numpy.linalg.norm(x, axis=-1, keepdims=True), [_floats(33_333, 3)],
+         lambda jax, x: x / jax.numpy.linalg.norm(x, axis=-1, keepdims=True), [floats(33_333, 3)],
          lambda torch, x: x / torch.linalg.norm(x, dim=-1, keepdim=True)),
-        ("median of rows 100x1000", lambda jax, x: jax.numpy.median(x, 1), [_floats(100, 1000)],
+        ("median of rows 100x1000", lambda jax, x: jax.numpy.median(x, 1), [floats(100, 1000)],
          None),
-        ("top-8 of rows 100x1000", lambda jax, x: jax.lax.top_k(x, 8)[0], [_floats(100, 1000)],
+        ("top-8 of rows 100x1000", lambda jax, x: jax.lax.top_k(x, 8)[0], [floats(100, 1000)],
          lambda torch, x: torch.topk(x, 8)[0]),
         ("FFT of 97 lines of 1024", lambda jax, x: jax.numpy.abs(jax.numpy.fft.rfft(x)),
-         [_floats(97, 1024)], lambda torch, x: torch.fft.rfft(x).abs()),
+         [floats(97, 1024)], lambda torch, x: torch.fft.rfft(x).abs()),
         ("31 taps over 100000", lambda jax, x, w: jax.numpy.convolve(x, w, mode="same"),
-         [scalars, _floats(31)], None),
+         [scalars, floats(31)], None),
     ]  # fmt: skip
     for name, function, arguments, torch in table:
         yield Case(

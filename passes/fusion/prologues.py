@@ -201,14 +201,15 @@ def _cuts_rows(node: Node, contraction: Node, made: Set[int]) -> bool:
     if contraction.name != "dot_general" or node.name not in ("broadcast_in_dim", "iota"):
         return False
     memo: dict[Tensor, frozenset[int]] = {operand: frozenset() for operand in node.operands}
-    cuts = required_cuts(node.results[0], memo)
-    for operand in (contraction.operands[i] for i in made):
-        row = next((extent for extent in reversed(operand.shape) if extent != 1), 1)
-        # Where the kernel begins at multiples of its lanes.
-        lanes = lanes_of(contraction.results[0].type) if matrix_vector_of(contraction) else row
-        if any(cut > 1 and cut % row and (row % lanes or cut % lanes) for cut in cuts):
-            return True
-    return False
+    cuts = [cut for cut in required_cuts(node.results[0], memo) if cut > 1]
+    few, lanes = matrix_vector_of(contraction) is not None, lanes_of(contraction.results[0].type)
+
+    def fits(cut: int, row: int) -> bool:
+        return cut % row == 0 or (few and row % lanes == 0 and cut % lanes == 0)
+
+    shapes = [contraction.operands[i].shape for i in made]
+    rows = [next((n for n in reversed(shape) if n != 1), 1) for shape in shapes]
+    return not all(fits(cut, row) for cut in cuts for row in rows)
 
 
 def _packs_input(contraction: Node) -> bool:

@@ -12,6 +12,7 @@ from hlo.passes.hlo_to_loops.affine import Affine
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.graph import Node, Region, captured
+from hlo.passes.hlo_to_loops.scalar_regions import apply
 from hlo.passes.hlo_to_loops.sort_kernel import sorted_tensor
 
 
@@ -77,7 +78,7 @@ class SortedLines:
         for k, tensor in enumerate(self.node.operands):
             unread = None if k in first else elementwise.constant(em.b, tensor.type, 0)
             values += [first[k], second[k]] if unread is None else [unread, unread]
-        return em.apply(self.node.regions[0], values)[0].name
+        return apply(em, self.node.regions[0], values)[0].name
 
     def store(
         self, em: ThreadEmitter, value: Value, where: tuple[Buffer, int | None],

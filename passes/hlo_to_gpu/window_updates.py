@@ -17,6 +17,7 @@ from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
+from hlo.passes.hlo_to_loops.scalar_regions import apply
 
 NOWHERE = -1
 
@@ -111,7 +112,7 @@ def _combined(
             where = em.load(chosen, position.linear(source.shape)).name
             mine = Value(element_type("i1"), (b.op(f"arith.cmpi eq, {where}, {place} : i64"),))
             new = em.element(source, position)
-            total = em.apply(node.regions[1], [held, new])[0]
+            total = apply(em, node.regions[1], [held, new])[0]
             choice.yielded = list(elementwise.select(b, mine, total, held).parts)
         with choice.otherwise():
             choice.yielded = list(held.parts)
@@ -176,7 +177,7 @@ def _tap(
             value = em.element(operand, Position.of_dims(dims))
             offset = em.index(Position.of_dims(dims).linear(operand.shape))
             held = Value(operand.type, tuple(state[2:]))
-            keep = em.apply(node.regions[0], [held, value])[0].name
+            keep = apply(em, node.regions[0], [held, value])[0].name
             keep = b.op(f"arith.andi {state[0]}, {keep} : i1")
             chosen = elementwise.select(b, Value(element_type("i1"), (keep,)), held, value)
             where = b.op(f"arith.select {keep}, {state[1]}, {offset} : index")

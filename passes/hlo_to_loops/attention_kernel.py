@@ -436,7 +436,8 @@ class Columns(RowBlocks):
         """Whether a value may be NaN, or at least 2**LARGE_BITS: an i1."""
         b = self.b
         with b.width(self.lanes):
-            grown = b.constant(2.0 ** (LEAST_OVERFLOW[self.kind.name] - LARGE_BITS), "f32")
+            power = 2.0 ** (LEAST_OVERFLOW[self.kind.name] - LARGE_BITS)
+            grown = b.constant(power, self.kind.register)
         total, *others = self._sums_of_nothing(b.index(0), grown)
         for other in others:
             total = b.op(f"arith.addf {total}, {other} : {self.vector}")

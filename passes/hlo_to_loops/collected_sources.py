@@ -28,6 +28,7 @@ from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node
 from hlo.passes.hlo_to_loops.interleaved_kernel import woven
+from hlo.passes.hlo_to_loops.scalar_regions import apply
 from hlo.passes.hlo_to_loops.window_choice import (
     FEWEST_UNITS,
     NONE,
@@ -342,7 +343,7 @@ class _Collection(WindowChoice):
             here = b.op(
                 f"arith.cmpi eq, {name.name}, {number.name} : {b.type_of(self.name.register)}"
             )
-            new = em.apply(self.node.regions[1], [value, source])[0]
+            new = apply(em, self.node.regions[1], [value, source])[0]
             value = elementwise.select(b, Value(element_type("i1"), (here,), b.lanes), new, value)
         return value
 

@@ -16,7 +16,7 @@ from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder, Value
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, splat_of
+from hlo.passes.hlo_to_loops.graph import Node, Tensor, splat_of
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
 from hlo.passes.hlo_to_loops.partial_stores import store_first_lanes
 from hlo.passes.hlo_to_loops.strided_loads import Lanes, load_strided
@@ -400,7 +400,7 @@ class Emitter:
         node = tensor.producer
         assert node is not None, "an input of the kernel has no buffer"
         if node.name == "constant":
-            return self._constant(node)
+            return self.constant(node)
         if self.is_wide and node.name not in PLAIN:
             raise NotVectorizableError("lanes of several registers are not moved or folded")
         if (elemental := ELEMENTALS.get(node.name)) is not None:
@@ -419,7 +419,8 @@ class Emitter:
             location=node.location,
         )
 
-    def _constant(self, node: Node) -> Value:
+    def constant(self, node: Node) -> Value:
+        """The element that a constant repeats."""
         scalar = splat_of(node)
         if scalar is None:
             raise UnsupportedError(
@@ -567,39 +568,6 @@ class Emitter:
         if buffer not in self.streams or any(c * size % width for c in others):
             return ""
         return f" {{alignment = {width} : i64, nontemporal = true}}"
-
-    # -- regions of scalars ------------------------------------------------------------------------
-    def apply(self, region: Region, arguments: Sequence[Value]) -> list[Value]:
-        """Evaluates a region on rank-0 tensors (a reducer, a comparator) at the current width."""
-        known: dict[Tensor, Value] = dict(zip(region.arguments, arguments, strict=True))
-        for node in region.nodes:
-            if node.name == "constant":
-                known[node.results[0]] = self._constant(node)
-                continue
-            operands = [self._captured(known, o) for o in node.operands]
-            if (
-                node.name in ("reshape", "broadcast_in_dim", "transpose")
-                and node.results[0].size == 1
-            ):
-                known[node.results[0]] = operands[0]
-                continue
-            emit = elementwise.EMITTERS.get(node.name)
-            if emit is None:
-                raise UnsupportedError(
-                    "this op is not supported inside a reducer or comparator",
-                    op=f"hlo.{node.name}", location=node.location,
-                )  # fmt: skip
-            known[node.results[0]] = emit(self.b, operands, node.results[0].type, node.attributes)
-        return [self._captured(known, r) for r in region.results]
-
-    def _captured(self, known: dict[Tensor, Value], tensor: Tensor) -> Value:
-        """A value of the region, or a scalar captured from around it."""
-        if (value := known.get(tensor)) is not None:
-            return value
-        lanes = self.b.lanes
-        with self.scalar():
-            value = self.element(tensor, Position.of_dims(()))
-        return self.splat(value, lanes) if lanes else value
 
 
 ELEMENTALS: dict[str, Elemental] = {}

@@ -24,7 +24,7 @@ from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.conditions import rebuild
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
-from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
+from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.folds import across_lanes
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.kernel_function import (
@@ -125,10 +125,7 @@ def emit_matrix_vector(region: Region) -> Kernel | None:
     if plan is None or plan.vectors not in inputs:
         return None
     if plan.by_rows:
-        try:
-            return Rows(region, node, plan).emit()
-        except NotVectorizableError:
-            return None
+        return Rows(region, node, plan).emit()
     alone = region.results[0] is node.results[0] and node.results[0].type == product_type(
         node.results[0].type
     )

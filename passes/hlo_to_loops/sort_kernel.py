@@ -12,6 +12,7 @@ from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, splat_of
 from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers
 from hlo.passes.hlo_to_loops.library_call import library_kernel
+from hlo.passes.hlo_to_loops.scalar_regions import apply
 
 SIGNED, UNSIGNED, FLOAT_TOTAL, FLOAT_CANONICAL, BFLOAT_CANONICAL = range(5)
 
@@ -77,7 +78,7 @@ def _comparator(node: Node) -> str:
         for side in ("%lhs", "%rhs"):
             at = b.op(f"llvm.getelementptr {side}[{k}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr")
             values.append(_load(b, b.load(f"llvm.load {at} : !llvm.ptr -> !llvm.ptr"), tensor.type))
-    before = em.apply(node.regions[0], values)[0]
+    before = apply(em, node.regions[0], values)[0]
     byte = b.op(f"arith.extui {before.name} : i1 to i8")
     return (
         "llvm.func @NAME__callback(%lhs: !llvm.ptr, %rhs: !llvm.ptr) -> i8 {\n"

@@ -14,6 +14,7 @@ from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.index_values import clamped_index, widened
 from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
 from hlo.passes.hlo_to_loops.loop_kernel import Nest, Width, at_best_width, emitter_for, lanes_for
+from hlo.passes.hlo_to_loops.scalar_regions import apply
 
 Update = Callable[[Affine, list[Value]], None]
 
@@ -318,7 +319,7 @@ class Scatter:
                 return
             old = [em.load(buffer, offset) for buffer in outputs]
             for value, buffer in zip(
-                em.apply(self.node.regions[0], [*old, *new]), outputs, strict=True
+                apply(em, self.node.regions[0], [*old, *new]), outputs, strict=True
             ):
                 em.store(value, buffer, offset)
 

@@ -25,6 +25,7 @@ from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node
 from hlo.passes.hlo_to_loops.index_values import index_value
 from hlo.passes.hlo_to_loops.loop_kernel import VECTOR_BITS
+from hlo.passes.hlo_to_loops.scalar_regions import apply
 
 FEWEST_UNITS = 8  # for the sake of threads, if there are as many vectors
 MOST_UNROLLED = 25  # taps of a window that are not a loop
@@ -259,7 +260,7 @@ class WindowChoice:
         named = self.named(tap)
         if number == 0:
             return value, named
-        keep, bits = em.apply(self.node.regions[0], [held, value])[0].name, b.type_of("i1")
+        keep, bits = apply(em, self.node.regions[0], [held, value])[0].name, b.type_of("i1")
         if number is None:
             zero = elementwise.constant(b, self.name, 0).name
             kind = b.type_of(self.name.register)

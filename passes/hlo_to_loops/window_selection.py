@@ -23,6 +23,7 @@ from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
+from hlo.passes.hlo_to_loops.scalar_regions import apply
 from hlo.passes.hlo_to_loops.window_choice import (
     FEWEST_UNITS,
     MOST_UNROLLED,
@@ -181,7 +182,7 @@ class _Selection(WindowChoice):
         """Combines a source with the element at an offset, in the lanes of `here`."""
         em = self.em
         old = em.load(self.out, offset)
-        new = em.apply(self.node.regions[1], [old, source])[0]
+        new = apply(em, self.node.regions[1], [old, source])[0]
         if here is not None:
             new = elementwise.select(em.b, here, new, old)
         em.store(new, self.out, offset)

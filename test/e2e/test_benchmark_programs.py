@@ -9,25 +9,31 @@ from pathlib import Path
 
 import pytest
 
-PROGRAMS = Path(__file__).resolve().parents[3] / "shared" / "programs"
-MISSING = pytest.mark.skip(reason=f"the benchmark programs are not in {PROGRAMS}")
-# Training of a transformer and of a convolution network, and products with computed operands.
-QUICK = ("gpt_train", "cnn_train", "gnn_train")
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = (ROOT / "benchmarks" / "programs", ROOT.parent / "shared" / "programs")
+PROGRAMS = {
+    path.stem: path.with_suffix(".mlir") for folder in FOLDERS for path in folder.glob("*.json")
+    if path.with_suffix(".mlir").exists()
+}  # fmt: skip
+# A long sum, training of a transformer and of a convolution network, products with computed
+# operands.
+QUICK = ("seed_demo", "gpt_train", "cnn_train", "gnn_train")
 # One element in 17 millions is ill-conditioned, and found to be so or not by chance.
 CHANCE = {"lm_train_remat": 1}
 
 
-def names() -> list[object]:
-    found = sorted(path.stem for path in PROGRAMS.glob("*.mlir"))
-    slow = [pytest.param(name, marks=pytest.mark.slow) for name in found if name not in QUICK]
-    quick = [name for name in found if name in QUICK]
-    return [*quick, *slow] or [pytest.param("none", marks=MISSING)]
+def cases() -> list[object]:
+    return [
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+        for name in sorted(PROGRAMS)
+    ]
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", cases())
 def test_a_program_gives_the_results_of_xla(name: str) -> None:
     """In a process of its own: what overruns memory ends it."""
-    program, specification = PROGRAMS / f"{name}.mlir", PROGRAMS / f"{name}.json"
+    program = PROGRAMS[name]
+    specification = program.with_suffix(".json")
     run = subprocess.run(
         [sys.executable, "-m", "hlo.tools.hlo_run", str(program), f"--spec={specification}",
          "--check=jax", "--json"],

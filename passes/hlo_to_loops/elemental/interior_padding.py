@@ -147,6 +147,7 @@ class _Spread:
 
 
 MOST_STEPS = 4  # shuffles of a vector, of which one is taken
+LARGEST_INDEX = 1 << 31  # of lanes, which divide in 32 bits
 
 
 def _alternates(em: Emitter, index: Affine, size: int, step: int) -> bool:
@@ -158,6 +159,7 @@ def _alternates(em: Emitter, index: Affine, size: int, step: int) -> bool:
         and em.b.lanes >= step
         and not em.is_wide
         and index.coefficient(em.lane) == 1
+        and index.bounds(em.extents)[1] < LARGEST_INDEX
         and index.divmod(step, em.extents) is None
     )
 

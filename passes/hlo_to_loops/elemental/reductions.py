@@ -29,6 +29,7 @@ from hlo.passes.hlo_to_loops.folds import (
 )
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.kept_rows import KeptRows
+from hlo.passes.hlo_to_loops.scalar_regions import apply
 
 
 def reducer(em: Emitter, region: Region, op: str | None) -> Combine:
@@ -39,7 +40,7 @@ def reducer(em: Emitter, region: Region, op: str | None) -> Combine:
             return [elementwise.EMITTERS[op](em.b, [acc[0], new[0]], acc[0].type, {})]
 
         return combine_op
-    return lambda acc, new: em.apply(region, [*acc, *new])
+    return lambda acc, new: apply(em, region, [*acc, *new])
 
 
 @elemental("reduce")

@@ -96,8 +96,6 @@ def place_in_order(
     if len(columns) < _NATIVE_FROM:
         return place_few(columns, order.tolist(), best_fit=best_fit)
     buffers = (columns.start, columns.end, columns.size, columns.alignment)
-    if seconds == 0:
-        return _packing.place_in_order(*buffers, order, best_fit=best_fit)
     return _packing.place_in_order(*buffers, order, best_fit=best_fit, seconds=seconds)
 
 
