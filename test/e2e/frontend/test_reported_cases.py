@@ -28,9 +28,9 @@ def test_updates_in_a_long_loop_are_in_place() -> None:
 
     x = np.zeros(steps, np.float32)
     f(x)
-    start = time.perf_counter()
+    start = time.process_time()
     found = f(x)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     np.testing.assert_allclose(found[:3], [0, 1, 1.5])
     assert found[-1] == 2.0
     # A copy an iteration would move 200,000 * 800 kB = 160 GB.
@@ -64,9 +64,9 @@ def test_cumulative_sum_takes_linear_time() -> None:
     x = np.ones(1_000_000, np.float32)
     f = hlo.jit(hnp.cumsum)
     f(x)
-    start = time.perf_counter()
+    start = time.process_time()
     found = f(x)
-    assert time.perf_counter() - start < 1  # a sum for each element would be 5e11 additions
+    assert time.process_time() - start < 1  # a sum for each element would be 5e11 additions
     np.testing.assert_array_equal(found[[0, 1, -1]], [1, 2, 1_000_000])
 
 
@@ -129,9 +129,9 @@ def test_long_unrolled_loop_compiles_in_seconds() -> None:
             x = x * 0.999 + 0.5
         return x
 
-    start = time.perf_counter()
+    start = time.process_time()
     found = hlo.jit(f)(np.ones(16, np.float32))
-    assert time.perf_counter() - start < 60
+    assert time.process_time() - start < 60
     np.testing.assert_allclose(found, 500 - 499 * 0.999**2000, rtol=1e-3)
 
 
