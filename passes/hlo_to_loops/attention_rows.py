@@ -9,18 +9,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from hlo.passes.cost.caches import CORE_BYTES
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.attention_emission import AttentionEmission, at
-from hlo.passes.hlo_to_loops.attention_parts import DEPTH, KEY, WIDTH, AttentionParts, row_name
+from hlo.passes.hlo_to_loops.attention_parts import (
+    DEPTH,
+    KEY,
+    WIDTH,
+    AttentionParts,
+    Operand,
+    row_name,
+)
 from hlo.passes.hlo_to_loops.builder import Value
-from hlo.passes.hlo_to_loops.emitter import NotVectorizableError
+from hlo.passes.hlo_to_loops.emitter import LINE_BYTES, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Region, Tensor
 from hlo.passes.hlo_to_loops.kernel_function import Kernel
+from hlo.passes.hlo_to_loops.lines_ahead import fetch_line
 from hlo.passes.hlo_to_loops.register_transpose import sums_of_lanes
 
 HELD_VECTORS = 8  # of a query that stay in registers
 COLUMN_VECTORS = 8  # of a row of the result that are summed at a time
+# Bytes of an operand's rows that are asked for ahead: a row of one head is a few lines of a longer
+# one, on pages of its own, and the processor fetches none of them by itself.
+AHEAD_BYTES = 4 << 10
+MOST_SHARING = 4  # rows that share keys: of more, the first one brings them into the cache
 
 
 def emit_attention_rows(region: Region, parts: AttentionParts) -> Kernel:
@@ -109,6 +122,7 @@ class _Rows(AttentionEmission):
             sums: list[str] = []
             for i in range(lanes):
                 total = self.zero()
+                self._ask_for(parts.key, first + i, DEPTH, parts.depth)
                 for start, factor in zip(starts, query, strict=True):
                     line = self._depth_vector(parts.key.tensor, parts.key.offset, first + i, start)
                     total = self.fma(line, factor, total)
@@ -133,6 +147,24 @@ class _Rows(AttentionEmission):
         with em.vector(name, lanes, mask):
             place = at(offset, {**self.where, KEY: key, DEPTH: depth})
             return elementwise.convert(b, em.load(self.inputs[tensor], place), self.kind).name
+
+    def _ask_for(self, operand: Operand, key: Affine, name: str, extent: int) -> None:
+        """Asks for the row that is read somewhat after a key's, if rows leave the core's cache.
+
+        Args:
+            name, extent: the operand's variable along a row, contiguous, and its elements.
+        """
+        parts, em = self.parts, self.em
+        buffer = self.inputs[operand.tensor]
+        size = buffer.type.memory_bytes
+        sharing = 1 if parts.block < 0 else parts.rows[parts.block]
+        if buffer.elements * size <= CORE_BYTES or sharing > MOST_SHARING:
+            return
+        later = key + max(1, AHEAD_BYTES // (extent * size))
+        # The last element is on a line more where rows do not begin at one.
+        for start in (*range(0, extent, LINE_BYTES // size), extent - 1):
+            where = {**self.where, KEY: later, name: Affine((), start)}
+            fetch_line(em, buffer, at(operand.offset, where), near=False)
 
     # -- softmax -----------------------------------------------------------------------------------
     def _element_of_row(self, tensor: Tensor, key: Affine) -> Value:
@@ -226,6 +258,7 @@ class _Rows(AttentionEmission):
         with b.loop(b.index(0), b.index(parts.keys), b.index(1), carried) as loop:
             key = em.variable(loop.iv, parts.keys)
             probability = self.load_scalar(key)
+            self._ask_for(parts.value, key, WIDTH, parts.width)
             with b.width(lanes):
                 probability = b.splat(probability, self.kind.register)
             for (name, mask), old in zip(names, loop.carried, strict=True):

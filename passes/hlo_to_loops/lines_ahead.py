@@ -22,9 +22,14 @@ _NARROWEST = LINE_BYTES // 2  # bytes of a vector: of less, lines would be asked
 
 
 class LinesAhead:
-    """The loops over the lanes of one buffer."""
+    """The loops over the lanes of one buffer.
 
-    def __init__(self) -> None:
+    Args:
+        near: whether lines are also fetched into the nearest cache.
+    """
+
+    def __init__(self, *, near: bool = True) -> None:
+        self._near = near
         # The innermost loop and the offsets that were fetched in it.
         self._loop: object = None
         self._fetched: list[Affine] = []
@@ -46,7 +51,8 @@ class LinesAhead:
             fetch_lines(em, buffer, offset + offset.coefficient(variable) * step)
             return
         fetch_lines(em, buffer, offset + FARTHER // size, near=False)
-        fetch_lines(em, buffer, offset + DISTANCE // size)
+        if self._near:
+            fetch_lines(em, buffer, offset + DISTANCE // size)
 
 
 def is_in_lane_loop(em: Emitter) -> bool:

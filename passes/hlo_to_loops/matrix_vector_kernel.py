@@ -10,6 +10,9 @@ matrix are walked in STREAMS of them:
   block of sums before they are stored.
 - rows contiguous along the result: STREAMS rows, a part of the depth apart, are scaled and added to
   sums that stay in the first-level cache.
+
+Those prefetchers stop at every page of 4 KiB, though: what leaves a core's own cache is asked for
+some lines ahead.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from hlo.passes.cost.caches import CORE_BYTES
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.buffer import Buffer
@@ -33,6 +37,7 @@ from hlo.passes.hlo_to_loops.kernel_function import (
     kernel_of,
     read_where_written,
 )
+from hlo.passes.hlo_to_loops.lines_ahead import LinesAhead
 from hlo.passes.hlo_to_loops.matrix_multiply import Axis, MatrixOperand, matrix_operands
 
 MOST_VECTORS = 8  # more, and register tiles make better use of what they load
@@ -142,6 +147,9 @@ class Walk:
         self.inputs, self.outputs = argument_buffers(region)
         self.builder = Builder()
         self.em = Emitter(self.builder, self.inputs)
+        for buffer in self.inputs.values():
+            if buffer.elements * buffer.type.memory_bytes > CORE_BYTES:
+                self.em.fetchers[buffer] = LinesAhead(near=False)
 
     def kernel(self, units: int, in_place: Sequence[int] = ()) -> Kernel:
         return kernel_of(self.builder, self.inputs.values(), self.outputs, units, in_place=in_place)
