@@ -90,18 +90,45 @@ bool isTrue(PyObject *stolen) {
   return truth > 0;
 }
 
-// Whether memory holds the values that the object has: those of lazily negated or conjugated tensors are not there.
-bool showsItsValues(PyObject *object) {
+// Whether operations on tensors are recorded now, so that a program would lose a gradient.
+bool recordsGradients() {
+  static PyObject *const name = PyUnicode_InternFromString("torch");
+  static PyObject *const asked = PyUnicode_InternFromString("is_grad_enabled");
+  const Reference torch(PyImport_GetModule(name));
+  if (!torch) {
+    PyErr_Clear();
+    return true;
+  }
+  PyObject *enabled = PyObject_CallMethodNoArgs(torch.get(), asked);
+  if (!enabled) {
+    PyErr_Clear();
+    return true;
+  }
+  return isTrue(enabled);
+}
+
+// The object, or, of a lazily negated or conjugated tensor, one whose memory holds its values; null with an error.
+PyObject *settled(PyObject *object) {
   static PyObject *const gradient = PyUnicode_InternFromString("requires_grad");
   static PyObject *const negative = PyUnicode_InternFromString("is_neg");
   static PyObject *const conjugate = PyUnicode_InternFromString("is_conj");
-  if (isTrue(PyObject_GetAttr(object, gradient))) {
-    PyErr_SetString(PyExc_BufferError, "it requires a gradient, which compiled programs do not carry on: detach() it");
-    return false;
+  if (isTrue(PyObject_GetAttr(object, gradient)) && recordsGradients()) {
+    PyErr_SetString(PyExc_BufferError,
+                    "it requires a gradient, which compiled programs do not carry on: detach() it, or call the "
+                    "program under torch.no_grad()");
+    return nullptr;
   }
-  const bool lazy =
-      isTrue(PyObject_CallMethodNoArgs(object, negative)) || isTrue(PyObject_CallMethodNoArgs(object, conjugate));
-  return !lazy && !PyErr_Occurred();
+  const bool isConjugate = isTrue(PyObject_CallMethodNoArgs(object, conjugate));
+  const bool isNegative = !PyErr_Occurred() && isTrue(PyObject_CallMethodNoArgs(object, negative));
+  if (PyErr_Occurred())
+    return nullptr;
+  Py_INCREF(object);
+  Reference result(object);
+  if (isConjugate)
+    result = Reference(PyObject_CallMethod(result.get(), "resolve_conj", nullptr));
+  if (isNegative && result)
+    result = Reference(PyObject_CallMethod(result.get(), "resolve_neg", nullptr));
+  return result.release();
 }
 
 // By `__dlpack__`, which older libraries have without `max_version`; null with an error.
@@ -219,8 +246,13 @@ bool BorrowedTensor::isOnHost() const {
 
 bool BorrowedTensor::take(PyObject *object) {
   const Exporter &exporter = exporterOf(Py_TYPE(object));
-  if (exporter.hasGradients && !showsItsValues(object))
-    return false;
+  Reference held;
+  if (exporter.hasGradients) {
+    held = Reference(settled(object));
+    if (!held)
+      return false;
+    object = held.get();
+  }
   if (exporter.exchange) {
     ManagedVersioned *made = nullptr;
     if (exporter.exchange->fromPython(object, &made) != 0 || !made)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-import itertools
 import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from operator import itemgetter
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from hlo.diagnostics import ArgumentError
 from hlo.executable.runtime import call_signature
 from hlo.frontend.dtypes import canonical_dtype
+from hlo.frontend.fast_calls import FastCalls
 from hlo.frontend.lowering import (
     abstract_results,
     aval_of,
@@ -25,7 +24,7 @@ from hlo.frontend.pytree import TreeDef, tree_flatten, tree_unflatten
 from hlo.frontend.shape_dtype import ShapeDtype
 from hlo.frontend.source_location import user_line
 from hlo.frontend.stages import Compiled, Lowered, argument_labels
-from hlo.frontend.torch_tensors import are_of_torch, as_tensors, dtype_of, is_tensor
+from hlo.frontend.torch_tensors import dtype_of, is_tensor
 from hlo.frontend.trace import is_tracing
 from hlo.frontend.tracer import Tracer
 
@@ -83,9 +82,8 @@ class JitFunction(Generic[P, R]):
         self._donated = self._resolve("donate", donate_argnums, donate_argnames)
         self._options = options or {}
         self._programs: dict[Hashable, Compiled] = {}
-        # By what `call_signature` gives: from the leaves in its order to the function's result.
-        # With the objects that the signature names, which must not be others' addresses meanwhile.
-        self._fast: dict[Hashable, tuple[Callable[[list[Any]], Any], object]] = {}
+        self._fast = FastCalls()
+        self._known = self._fast.known
         self._lock = threading.RLock()
 
     def _resolve(self, what: str, numbers: Any, names: Any) -> frozenset[int | str]:
@@ -121,11 +119,13 @@ class JitFunction(Generic[P, R]):
         """
         if is_tracing():
             return self._inline(args, kwargs)
-        dynamic, keywords, statics = self._parted(args, kwargs)
+        dynamic, keywords, statics = args, kwargs, ()
+        if self._static:
+            dynamic, keywords, statics = self._parted(args, kwargs)
         signature = call_signature(dynamic, keywords)
         if signature is not None:
             try:
-                known = self._fast.get((signature[0], statics) if statics else signature[0])
+                known = self._known.get((signature[0], statics) if statics else signature[0])
             except TypeError:  # a static value without a hash, which `_bind` tells about
                 known = None
             if known is not None:
@@ -153,26 +153,9 @@ class JitFunction(Generic[P, R]):
                 if program is None:
                     program = self._lower(call).compile(**self._options)
                     self._programs[call.key] = program
-        self._remember(args, kwargs, call, program)
-        return program.run(call.leaves)
-
-    def _remember(self, args: Any, kwargs: Any, call: _Call, program: Compiled) -> None:
-        """Has calls with arguments of the same structure and types run without being bound."""
         dynamic, keywords, statics = self._parted(args, kwargs)
-        signature = call_signature(dynamic, keywords, with_kept=True)
-        if signature is None:
-            return
-        key, leaves, kept = signature
-        order = _order_of(dynamic, keywords)
-        # A node of a registered type looks like an array if it has a shape and a dtype.
-        if len(order) != len(call.leaves) or len(order) != len(leaves):
-            return
-        if any(leaves[i] is not leaf for i, leaf in zip(order, call.leaves, strict=True)):
-            return
-        if len(self._fast) >= _MOST_SIGNATURES:
-            self._fast.clear()
-        entry = _fast_call(program, order, leaves)
-        self._fast[(key, statics) if statics else key] = entry, kept
+        self._fast.remember(dynamic, keywords, call.leaves, program.fast_run, statics)
+        return program.run(call.leaves)
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """Traces the function for arguments of these types (`ShapeDtype` or arrays)."""
@@ -267,40 +250,6 @@ class JitFunction(Generic[P, R]):
             self._labels(call.in_tree, call.statics),
         )
 
-
-def _order_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
-    """Where each leaf of the pytree `(args, kwargs)` is among the leaves of `call_signature`."""
-    count = itertools.count()
-
-    def numbered(tree: Any) -> Any:
-        if type(tree) is dict:
-            return {key: numbered(value) for key, value in cast(Any, tree).items()}
-        if type(tree) in (list, tuple):
-            return type(tree)([numbered(value) for value in tree])
-        return None if tree is None else next(count)
-
-    return tree_flatten((numbered(args), numbered(kwargs)))[0]
-
-
-def _fast_call(
-    program: Compiled, order: Sequence[int], leaves: Sequence[object]
-) -> Callable[[list[Any]], Any]:
-    """From leaves in another order to the function's result; `leaves` are of the same types."""
-    executable, unflatten = program.executable, program.unflatten
-    if any(type(leaf) in _NUMBERS for leaf in leaves):
-        run = program.run
-        return lambda leaves: run([leaves[i] for i in order])
-    arranged = None if list(order) == list(range(len(order))) else itemgetter(*order)
-    if are_of_torch(leaves):
-        if arranged is None:
-            return lambda leaves: unflatten(as_tensors(executable(*leaves)))
-        return lambda leaves: unflatten(as_tensors(executable(*arranged(leaves))))
-    if arranged is None:
-        return lambda leaves: unflatten(executable(*leaves))
-    return lambda leaves: unflatten(executable(*arranged(leaves)))
-
-
-_MOST_SIGNATURES = 256
 
 _NUMBERS = {kind: ((), canonical_dtype(kind)) for kind in (bool, int, float, complex)}
 

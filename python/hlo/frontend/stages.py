@@ -14,8 +14,10 @@ import numpy as np
 
 from hlo import ir
 from hlo.diagnostics import ArgumentError
+from hlo.executable.runtime import call_signature
 from hlo.frontend.dtypes import dtype_name, iinfo
 from hlo.frontend.errors import DtypeError
+from hlo.frontend.fast_calls import FastCalls, Run, arranged
 from hlo.frontend.lowering import Signature, aval_of
 from hlo.frontend.pytree import (
     TreeDef,
@@ -97,6 +99,9 @@ class Lowered:
         return Compiled(executable, self.signature, self.in_tree)
 
 
+_NUMBERS = (bool, int, float, complex)
+
+
 def _lowered(module: bytes, *rest: Any) -> Lowered:
     from hlo.importers.program import load_program
 
@@ -124,6 +129,14 @@ class Compiled:
             ArgumentError: if the arguments' structure, shapes or dtypes are not those it was
                 compiled for.
         """
+        signature = call_signature(args, kwargs)
+        if signature is not None:
+            known = self._fast.known.get(signature[0])
+            if known is not None:
+                return known[0](signature[1])
+        return self._check_and_run(args, kwargs)
+
+    def _check_and_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves, in_tree = tree_flatten((args, kwargs))
         if in_tree != self.in_tree:
             raise ArgumentError(f"expected arguments of structure {self.in_tree}, found {in_tree}")
@@ -135,6 +148,7 @@ class Compiled:
             found = aval_of(leaf, path)
             if found != aval:
                 raise ArgumentError(f"expected {aval} for argument {path}, found {found}")
+        self._fast.remember(args, kwargs, leaves, self.fast_run)
         return self.run(leaves)
 
     def run(self, leaves: Sequence[Any]) -> Any:
@@ -150,6 +164,26 @@ class Compiled:
         ]
         results = self.executable(*arrays)
         return self.unflatten(as_tensors(results) if are_of_torch(leaves) else results)
+
+    @cached_property
+    def _fast(self) -> FastCalls:
+        return FastCalls()
+
+    def fast_run(self, order: Sequence[int], leaves: Sequence[Any]) -> Run:
+        """What runs the program on leaves of the same types as some, in another order.
+
+        Args:
+            order: where each flat argument is among them.
+            leaves: those of a call.
+        """
+        executable, unflatten, run = self.executable, self.unflatten, self.run
+        if any(type(leaf) in _NUMBERS for leaf in leaves):
+            return lambda leaves: run([leaves[i] for i in order])
+        if are_of_torch(leaves):
+            return arranged(order, lambda *flat: unflatten(as_tensors(executable(*flat))))
+        if list(order) == list(range(len(order))):
+            return lambda leaves: unflatten(executable(*leaves))
+        return arranged(order, lambda *flat: unflatten(executable(*flat)))
 
     @cached_property
     def unflatten(self) -> Callable[[tuple[Any, ...]], Any]:

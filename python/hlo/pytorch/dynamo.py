@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from hlo.diagnostics import UnsupportedError
+from hlo.executable.runtime import call_signature
 from hlo.frontend.shape_dtype import ShapeDtype
-from hlo.frontend.torch_tensors import from_numpy, to_numpy
+from hlo.frontend.torch_tensors import dtype_of, from_numpy, to_numpy
 from hlo.pytorch import live
 from hlo.pytorch.graph import Graph, Input, Output
 from hlo.pytorch.lowering import is_supported, lower_graph
@@ -62,40 +64,68 @@ class GraphFunction:
         nodes, results = live.read_nodes(module)
         self._nodes, self._results = nodes, results
         self._avals = live.known_avals(module)
-        self._compiled: dict[tuple[Any, ...], tuple[Any, list[Any]]] = {}
+        self._compiled: dict[Hashable, tuple[_Program, object]] = {}
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         """The graph's results."""
-        torch = live.torch_module()
-        with torch.no_grad():
-            arrays = [x if isinstance(x, (int, float)) else to_numpy(x) for x in arguments]
-            key = tuple(x if isinstance(x, (int, float)) else (x.shape, x.dtype) for x in arrays)
-            found = self._compiled.get(key)
+        with live.torch_module().no_grad():
+            signature = call_signature(arguments, {})
+            if signature is None:
+                raise UnsupportedError(
+                    "a graph of TorchDynamo takes tensors and numbers, found "
+                    + ", ".join(sorted({type(each).__name__ for each in arguments}))
+                )
+            numbers = tuple([x for x in signature[1] if isinstance(x, (int, float))])
+            found = self._compiled.get((signature[0], numbers))
             if found is None:
-                found = self._compiled[key] = self._compile(arrays)
-            executable, layout = found
-            tensors = iter(executable(*(x for x in arrays if not isinstance(x, (int, float)))))
-            return tuple(from_numpy(next(tensors)) if each is _TENSOR else each for each in layout)
+                # With the objects that the key names, whose addresses must not be others' later.
+                kept = call_signature(arguments, {}, with_kept=True)
+                found = self._compiled[(signature[0], numbers)] = self._compile(arguments), kept
+            return found[0](arguments)
 
-    def _compile(self, arrays: Sequence[Any]) -> tuple[Any, list[Any]]:
+    def _compile(self, arguments: Sequence[Any]) -> _Program:
         from hlo.driver.compile import compile as compile_program
 
         inputs: list[Input] = []
         numbers: dict[str, Any] = {}
-        for name, value in zip(self._names, arrays, strict=True):
+        for name, value in zip(self._names, arguments, strict=True):
             if isinstance(value, (int, float)):
                 numbers[name] = value
             else:
-                aval = ShapeDtype(value.shape, value.dtype)
+                aval = ShapeDtype(tuple(value.shape), dtype_of(value.dtype))
                 inputs.append(Input(name, "argument", name, aval))
         outputs = tuple(Output(value) for value in self._results)
         graph = Graph(tuple(inputs), self._nodes, outputs, self._avals, "graph", numbers)
         layout: list[Any] = []
         avals = [each.aval for each in inputs if each.aval is not None]
         module = lower_graph(graph, avals, [each.name for each in inputs], layout)
-        return compile_program(module, **self._options), [
-            _TENSOR if is_tensor else value for is_tensor, value in layout
-        ]
+        places = [i for i, x in enumerate(arguments) if not isinstance(x, (int, float))]
+        known = [_TENSOR if is_tensor else value for is_tensor, value in layout]
+        return _Program(compile_program(module, **self._options), places, known)
+
+
+class _Program:
+    """A graph in machine code.
+
+    Args:
+        executable: the flat program.
+        places: of its tensors among the graph's arguments.
+        results: the graph's results that are known, and `_TENSOR` for the program's.
+    """
+
+    def __init__(self, executable: Any, places: Sequence[int], results: Sequence[Any]) -> None:
+        self._executable = executable
+        self._places = places
+        self._results = results
+        # A program on the CPU reads tensors where they are.
+        self._reads_tensors = executable.target_name == "cpu"
+
+    def __call__(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        given = [arguments[i] for i in self._places]
+        if not self._reads_tensors:
+            given = [to_numpy(x) for x in given]
+        arrays = iter(self._executable(*given))
+        return tuple([from_numpy(next(arrays)) if x is _TENSOR else x for x in self._results])
 
 
 _TENSOR = object()

@@ -13,6 +13,8 @@ import numpy as np
 
 from hlo import ir
 from hlo.diagnostics import ArgumentError, UnsupportedError
+from hlo.executable.runtime import call_signature
+from hlo.frontend.fast_calls import FastCalls, Run, arranged
 from hlo.frontend.lowering import aval_of
 from hlo.frontend.shape_dtype import ShapeDtype
 from hlo.frontend.torch_tensors import from_numpy, is_tensor, to_numpy
@@ -94,16 +96,25 @@ class TorchCompiled:
         Raises:
             ArgumentError: the arguments are not those it was compiled for.
         """
+        signature = call_signature(args, kwargs)
+        if signature is not None:
+            known = self._fast.known.get(signature[0])
+            if known is not None:
+                return known[0](signature[1])
+        return self._check_and_run(args, kwargs)
+
+    def _check_and_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = _leaves(args)
+        named = dict(kwargs)
         inputs = [each for each in self.program.inputs if each.role == "argument"]
         for each in inputs[len(given) :]:
-            if each.target not in kwargs:
+            if each.target not in named:
                 raise ArgumentError(f"expected an argument {each.target}")
-            given.append(kwargs.pop(each.target))
-        if len(given) != len(inputs) or kwargs:
+            given.append(named.pop(each.target))
+        if len(given) != len(inputs) or named:
             raise ArgumentError(
                 f"expected {len(inputs)} tensors ({', '.join(e.target for e in inputs)}), found "
-                f"{len(given)}" + "".join(f" and {name}" for name in kwargs)
+                f"{len(given)}" + "".join(f" and {name}" for name in named)
             )
         tensors = any(is_tensor(value) for value in given)
         arrays = [to_numpy(v) if is_tensor(v) else np.asarray(v) for v in given]
@@ -112,11 +123,35 @@ class TorchCompiled:
                 raise ArgumentError(
                     f"expected {aval} for {each.target}, found {aval_of(array, each.target)}"
                 )
+        # A program on the CPU reads tensors where they are. What is given by name need not stand
+        # in the program's order.
+        if self.executable.target_name == "cpu" and _have_places(args) and not kwargs:
+            self._fast.remember(args, kwargs, given, self._fast_run)
         return self._run(arrays, tensors)
 
-    def _run(self, arrays: Sequence[Array], tensors: bool) -> Any:
-        state = [self.state[e.target] for e in self.program.inputs if e.role != "argument"]
-        found = list(self.executable(*state, *arrays))
+    @cached_property
+    def _fast(self) -> FastCalls:
+        return FastCalls()
+
+    @cached_property
+    def _state_names(self) -> list[str]:
+        return [each.target for each in self.program.inputs if each.role != "argument"]
+
+    def _fast_run(self, order: Sequence[int], leaves: Sequence[Any]) -> Run:
+        tensors = any(map(is_tensor, leaves))
+        if not tensors:
+            return arranged(order, lambda *flat: self._run(flat, False))
+        torch = live.torch_module()
+
+        def run(*flat: Any) -> Any:
+            with torch.no_grad():
+                return self._run(flat, True)
+
+        return arranged(order, run)
+
+    def _run(self, arrays: Sequence[Any], tensors: bool) -> Any:
+        state = self.state
+        found = list(self.executable(*[state[name] for name in self._state_names], *arrays))
         results: list[Any] = []
         for output in self.program.graph.outputs:
             if output.role == "mutation" and output.target in self.state:
@@ -131,6 +166,14 @@ class TorchCompiled:
                 array = found.pop(0)
                 results.append(from_numpy(array) if tensors else array)
         return results[0] if len(results) == 1 else tuple(results)
+
+
+def _have_places(values: Any) -> bool:
+    """Whether containers are lists and tuples alone."""
+    if isinstance(values, (list, tuple)):
+        items: Sequence[Any] = values
+        return all(map(_have_places, items))
+    return not isinstance(values, dict)
 
 
 def _leaves(values: Any) -> list[Any]:

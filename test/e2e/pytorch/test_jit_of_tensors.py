@@ -68,6 +68,12 @@ def test_what_would_lose_a_gradient_is_refused() -> None:
     with pytest.raises(hlo.ArgumentError, match="gradient"):
         double(torch.ones(2, 3, requires_grad=True))
     assert isinstance(double(torch.ones(2, 3, requires_grad=True).detach())["twice"], torch.Tensor)
+    with torch.no_grad():  # none is recorded of PyTorch's own operators either
+        found = double(torch.ones(2, 3, requires_grad=True))["twice"]
+    assert torch.equal(found, torch.full((2, 3), 2.0))
+    assert not found.requires_grad
+    with pytest.raises(hlo.ArgumentError, match="gradient"):
+        double(torch.ones(2, 3, requires_grad=True))
 
 
 @pytest.mark.parametrize("kind", ["int4", "float8_e4m3", "float6_e2m3fn", "float4_e2m1fn"])

@@ -128,6 +128,47 @@ def test_dynamic_shapes_are_compiled_for_examples() -> None:
     torch.testing.assert_close(hlo.from_torch(exported, x).compile()(x), x.softmax(-1))
 
 
+class Mixed(torch.nn.Module):
+    """Tensors in containers and by name."""
+
+    def forward(self, tree: Any, scale: Any) -> Any:
+        """Neither argument is like another."""
+        return (tree["z"] - tree["a"][0]) * scale
+
+
+def test_arguments_keep_their_places_from_call_to_call() -> None:
+    x, y, s = torch.arange(4.0), torch.ones(4) * 3, torch.tensor(2.0)
+    compiled = hlo.from_torch(Mixed(), {"z": x, "a": [y]}, s).compile()
+    for _ in range(2):
+        for a, b in ((x, x), (x, y), (y, x)):
+            assert torch.equal(compiled({"z": a, "a": [b]}, s), (a - b) * s)
+            assert torch.equal(compiled({"z": a, "a": [b]}, scale=s), (a - b) * s)
+        with pytest.raises(hlo.ArgumentError, match=r"expected float32\[4\]"):
+            compiled({"z": x[:3], "a": [y]}, s)
+        with pytest.raises(hlo.ArgumentError, match="expected an argument scale"):
+            compiled({"z": x, "a": [y]})
+
+
+def test_arguments_may_require_gradients_and_lie_anywhere() -> None:
+    compiled = hlo.from_torch(torch.nn.Softmax(-1), torch.ones(4, 6)).compile()
+    x = torch.randn(6, 4, requires_grad=True)
+    for given in (x.t(), x.detach().t(), torch.randn(4, 12)[:, ::2], x.t()):
+        for argument in (given, given.detach().numpy()):
+            np.testing.assert_allclose(
+                np.asarray(compiled(argument)), given.detach().softmax(-1), rtol=1e-6
+            )
+
+
+def test_state_may_be_replaced_between_calls() -> None:
+    model = torch.nn.Linear(3, 2).eval()
+    compiled = hlo.from_torch(model, torch.ones(1, 3)).compile()
+    x = torch.randn(1, 3)
+    compiled(x), compiled(x)
+    compiled.state["bias"] = np.full(2, 7, np.float32)
+    expected = x @ model.weight.detach().t() + 7
+    torch.testing.assert_close(compiled(x), expected, rtol=1e-6, atol=1e-6)
+
+
 def trained(make: Callable[[], Any], x: Any, loss: Callable[[Any], Any], compiled: bool) -> Any:
     """Losses, parameters and buffers of three steps."""
     torch.manual_seed(0)
@@ -213,6 +254,28 @@ def test_each_shape_is_compiled_once() -> None:
     for rows in (3, 4, 5, 4):
         a = torch.randn(rows, 8)
         torch.testing.assert_close(function(a, b), (a @ b).relu().sum(-1), rtol=1e-5, atol=1e-5)
+
+
+def test_parameters_that_move_are_read_where_they_are() -> None:
+    model = torch.nn.Linear(4, 4)
+    function = torch.compile(model, backend=backend)
+    x = torch.randn(2, 4)
+    with torch.no_grad():
+        for change in range(4):
+            torch.testing.assert_close(function(x), model(x), rtol=1e-5, atol=1e-6)
+            if change == 0:
+                model.weight.data = torch.randn(4, 4)
+            elif change == 1:
+                model.weight.data = model.weight.data.t()
+            else:
+                model.weight.mul_(2.0)
+
+
+def test_lazily_negated_and_conjugated_tensors() -> None:
+    function = torch.compile(lambda x, y: x * y, backend=backend)
+    x = torch.tensor([1 + 2j, 3 - 1j])
+    for a, b in ((x, x), (x.conj(), x), (x.conj().imag, x.real)):
+        assert torch.equal(function(a, b), a * b)
 
 
 def test_tensors_made_while_tracing_are_constants() -> None:

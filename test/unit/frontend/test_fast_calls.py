@@ -14,7 +14,7 @@ import pytest
 import hlo
 from hlo import ArgumentError
 from hlo.executable.runtime import call_signature
-from hlo.frontend import jit as jit_module
+from hlo.frontend.fast_calls import MOST_SIGNATURES
 from hlo.frontend.pytree import builder_of, register_node, tree_flatten, tree_unflatten
 
 X = np.arange(4, dtype=np.float32)
@@ -115,10 +115,10 @@ def test_named_tuples_and_numpy_scalars_work_as_before() -> None:
 
 def test_signatures_of_short_lived_keys_are_bounded() -> None:
     f = hlo.jit(lambda tree: sum(tree.values()))
-    for i in range(2 * jit_module._MOST_SIGNATURES):
+    for i in range(2 * MOST_SIGNATURES):
         keys = ("".join(["k", str(i % 3)]), "z")  # a new string each time, of three values
         np.testing.assert_array_equal(f(dict.fromkeys(keys, X)), 2 * X)
-    assert len(f._fast) <= jit_module._MOST_SIGNATURES
+    assert len(f._fast.known) <= MOST_SIGNATURES
 
 
 def test_arrays_of_other_libraries_share_the_program() -> None:
@@ -153,6 +153,22 @@ def test_a_buffer_that_is_donated_is_copied() -> None:
         (found,) = f(given)
     np.testing.assert_array_equal(found, X + 1)
     assert list(given) == list(X)
+
+
+def test_a_lowered_function_tells_its_arguments_apart_after_the_first_call() -> None:
+    f = hlo.jit(lambda p, s: {"r": p["a"] - p["b"] * s}).lower({"b": X, "a": X}, 2.0).compile()
+    for _ in range(3):
+        for tree in ({"b": X, "a": X + 1}, {"a": X + 1, "b": X}):
+            np.testing.assert_array_equal(f(tree, 2.0)["r"], X + 1 - X * 2)
+            np.testing.assert_array_equal(f(tree, np.float32(3))["r"], X + 1 - X * 3)
+            with pytest.raises(ArgumentError, match=r"expected float32\[\] for argument .*int32"):
+                f(tree, 4)
+        with pytest.raises(ArgumentError, match=r"expected float32\[4\] for argument .*'a'"):
+            f({"a": X[:3], "b": X}, 2.0)
+        with pytest.raises(ArgumentError, match="structure"):
+            f({"a": X}, 2.0)
+        with pytest.raises(ArgumentError, match="structure"):
+            f({"a": X, "b": X}, s=2.0)
 
 
 def test_signatures_leave_no_references() -> None:
