@@ -146,8 +146,10 @@ class _Product(PanelPacking):
         stays in the first-level cache.
 
         A right operand in rows is packed as the first row of tiles reads it: the stores take place
-        while products are added, and what lies side by side in memory is read together.
+        while products are added, and what lies side by side in memory is read together. The other
+        tiles are a second round through the panels.
         """
+        b, s = self.builder, self.blocking
         if self.packs_left:
             self.pack_left(part)
         elif self.copies_left:
@@ -155,43 +157,46 @@ class _Product(PanelPacking):
         self.sum_rows(part)
         if self.right_is_turned:
             self.pack_turned_right(part)
-            self._panels(lambda panel, columns: self._tiles(0, panel, columns, part))
+            self._panels(b.index(0), self.tile_count, part, packs=False)
             return
-        self._panels(lambda panel, columns: self._rows(ZERO, panel, columns, part, packs=True))
-        if self.blocking.tiles > 1:
-            self._panels(lambda panel, columns: self._tiles(1, panel, columns, part))
+        if s.tiles == 1:
+            self._panels(b.index(0), self.tile_count, part, packs=True)
+            return
+        with b.loop(b.index(0), b.index(2), b.index(1)) as rounds:
+            is_first = b.op(f"arith.cmpi eq, {rounds.iv}, {b.index(0)} : index")
+            end = b.op(f"arith.select {is_first}, {b.index(1)}, {self.tile_count} : index")
+            self._panels(rounds.iv, end, part, packs=is_first)
 
-    def _panels(self, body: Callable[[Affine, int], None]) -> None:
-        """`body(panel, columns)` for each panel of the block."""
+    def _panels(self, first: str, end: str, part: Part, packs: bool | str) -> None:
+        """The tiles `[first, end)` of each panel of the block.
+
+        Args:
+            packs: whether they pack the right operand: known, or an SSA name.
+        """
         b, em, s = self.builder, self.em, self.blocking
         with b.loop(b.index(0), self.panel_count, b.index(1)) as loop:
             panel = em.variable(loop.iv, s.panels)
             self.at_last(
                 self.first_panel + panel, s.all_panels, s.last_columns != s.width,
-                lambda cut: body(panel, self.columns(cut)),
+                lambda cut: self._tiles(first, end, panel, self.columns(cut), part, packs),
             )  # fmt: skip
 
-    def _tiles(self, first: int, panel: Affine, columns: int, part: Part) -> None:
-        """The tiles of a panel from the `first` of the block on."""
-        b, em, s = self.builder, self.em, self.blocking
-        with b.loop(b.index(first), self.tile_count, b.index(1)) as loop:
-            self._rows(em.variable(loop.iv, s.tiles), panel, columns, part)
-
-    def _rows(
-        self, tile: Affine, panel: Affine, columns: int, part: Part, *, packs: bool = False
+    def _tiles(
+        self, first: str, end: str, panel: Affine, columns: int, part: Part, packs: bool | str
     ) -> None:
-        """A tile of as many rows as there are."""
-        s = self.blocking
-        self.at_last(
-            self.first_tile + tile, s.all_tiles, s.last_rows != s.rows,
-            lambda cut: self._tile(
-                tile, panel, s.last_rows if cut else s.rows, columns, part, packs
-            ),
-        )  # fmt: skip
+        b, em, s = self.builder, self.em, self.blocking
+        with b.loop(first, end, b.index(1)) as loop:
+            tile = em.variable(loop.iv, s.tiles)
+            self.at_last(
+                self.first_tile + tile, s.all_tiles, s.last_rows != s.rows,
+                lambda cut: self._tile(
+                    tile, panel, s.last_rows if cut else s.rows, columns, part, packs
+                ),
+            )  # fmt: skip
 
     # -- tiles -------------------------------------------------------------------------------------
     def _tile(
-        self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part, packs: bool
+        self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part, packs: bool | str
     ) -> None:
         s = self.blocking
         at = ZERO
@@ -244,50 +249,58 @@ class _Product(PanelPacking):
         return result
 
     def _multiply(
-        self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part, packs: bool,
+        self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part, packs: bool | str,
         sums: Sequence[str],
     ) -> list[str]:  # fmt: skip
         """The sums of a tile with the products of a part of the depth; fetches ahead between."""
         b, em, s = self.builder, self.em, self.blocking
-        carried = [(value, self.vector()) for value in sums]
-        whole = rows == s.rows and columns == s.width
-        unrolled = s.unrolled if whole else 1  # others are few, and code takes time to compile
-        together = b.index(unrolled)
 
-        def add(first: Affine, sums: list[str]) -> list[str]:
-            for step in (first + i for i in range(unrolled)):
-                if packs:
-                    self.pack_right_row(panel, step, columns, part)
-                right = [self.right_vector(panel, step, v) for v in range(-(-columns // s.lanes))]
-                sums = self._step(tile, rows, part, step, right, sums)
-            return sums
+        def run(first: Affine, count: str, most: int, packs: bool, sums: list[str]) -> list[str]:
+            rare = rows < s.rows or columns < s.width or (packs and s.tiles > 1)
+            unrolled = 1 if rare else s.unrolled  # code takes time to compile
+            carried = [(value, self.vector()) for value in sums]
+            with b.loop(b.index(0), count, b.index(unrolled), carried) as loop:
+                step, sums = first + em.variable(loop.iv, most), loop.carried
+                for i in range(unrolled):
+                    sums = self._step(tile, panel, rows, columns, part, step + i, packs, sums)
+                loop.yielded = sums
+            return loop.results
+
+        def steps(first: Affine, count: str, most: int, sums: list[str]) -> list[str]:
+            if isinstance(packs, bool):
+                return run(first, count, most, packs, sums)
+            with b.choice(packs, [self.vector()] * len(sums)) as choice:
+                with choice.then():
+                    choice.yielded = run(first, count, most, True, sums)
+                with choice.otherwise():
+                    choice.yielded = run(first, count, most, False, sums)
+            return choice.results
 
         if not self.fetches:
-            with b.loop(b.index(0), part.steps, together, carried) as loop:
-                loop.yielded = add(em.variable(loop.iv, s.depth), loop.carried)
-            return loop.results
-        run = b.index(s.fetching_steps)
-        with b.loop(b.index(0), part.steps, run, carried) as outer:
+            return steps(ZERO, part.steps, s.depth, list(sums))
+        together, carried = b.index(s.fetching_steps), [(value, self.vector()) for value in sums]
+        with b.loop(b.index(0), part.steps, together, carried) as outer:
             first = em.variable(outer.iv, s.depth)
             self._fetch_left(tile, panel, first, part)
             self._fetch_right(tile, panel, first, part)
             self._fetch_beside(tile, panel, rows, columns, first, part)
-            count = run
+            count = together
             if s.cuts_a_run:
                 left = b.op(f"arith.subi {part.steps}, {outer.iv} : index")
-                count = b.op(f"arith.minui {left}, {run} : index")
-            carried = [(value, self.vector()) for value in outer.carried]
-            with b.loop(b.index(0), count, together, carried) as loop:
-                step = first + em.variable(loop.iv, s.fetching_steps)
-                loop.yielded = add(step, loop.carried)
-            outer.yielded = loop.results
+                count = b.op(f"arith.minui {left}, {together} : index")
+            outer.yielded = steps(first, count, s.fetching_steps, outer.carried)
         return outer.results
 
     def _step(
-        self, tile: Affine, rows: int, part: Part, step: Affine, right: Sequence[str],
-        sums: Sequence[str],
+        self, tile: Affine, panel: Affine, rows: int, columns: int, part: Part, step: Affine,
+        packs: bool, sums: Sequence[str],
     ) -> list[str]:  # fmt: skip
         """One step of the depth: products of rows and vectors are added."""
+        if packs:
+            self.pack_right_row(panel, step, columns, part)
+        right = [
+            self.right_vector(panel, step, v) for v in range(-(-columns // self.blocking.lanes))
+        ]
         b, count = self.builder, len(right)
         result: list[str] = []
         for r in range(rows):
