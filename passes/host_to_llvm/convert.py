@@ -236,8 +236,7 @@ def _parameters(function: ir.Operation) -> int:
 
 
 def _block(w: _Writer, block: ir.Block, functions: Functions) -> None:
-    for op in block.operations:
-        operation = op.operation
+    for operation in ir.operations_of(block):
         handler = _HANDLERS.get(operation.name)
         if handler is None:
             raise CompileError(

@@ -94,18 +94,17 @@ def local_buffers(main: ir.Operation, kernels: Mapping[str, ir.Operation]) -> Lo
 
 def _within(block: ir.Block) -> Iterator[tuple[ir.Operation, bool]]:
     """The ops of a block and of the regions in it, each with whether it is in a loop."""
-    open_blocks = [(iter(block.operations), False)]
+    open_blocks = [(iter(ir.operations_of(block)), False)]
     while open_blocks:
         ops, in_loop = open_blocks[-1]
-        op = next(ops, None)
-        if op is None:
+        operation = next(ops, None)
+        if operation is None:
             open_blocks.pop()
             continue
-        operation = op.operation
         yield operation, in_loop
         inner = in_loop or operation.name == LOOP
         blocks = [block for region in operation.regions for block in region.blocks]
-        open_blocks += [(iter(block.operations), inner) for block in reversed(blocks)]
+        open_blocks += [(iter(ir.operations_of(block)), inner) for block in reversed(blocks)]
 
 
 def _written(op: ir.Operation, kernels: Mapping[str, ir.Operation]) -> Iterable[int]:

@@ -18,6 +18,26 @@ KERNEL_PIPELINE = (
 DESCRIPTOR = "!llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>"
 HOST_PIPELINE = "builtin.module(convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts)"
 
+# A kernel of what most kernels hold.
+WARM_UP = """module {
+func.func @warm_up(%in: memref<64xf32>, %out: memref<64xf32>, %begin: index, %end: index) {
+  %step = arith.constant 16 : index
+  %zero = arith.constant dense<0.0> : vector<16xf32>
+  %sum = scf.for %i = %begin to %end step %step iter_args(%before = %zero) -> (vector<16xf32>) {
+    %x = vector.load %in[%i] : memref<64xf32>, vector<16xf32>
+    %positive = arith.cmpf ogt, %x, %zero : vector<16xf32>
+    %y = arith.select %positive, %x, %before : vector<16xi1>, vector<16xf32>
+    %z = math.fma %x, %y, %before : vector<16xf32>
+    vector.store %z, %out[%i] : memref<64xf32>, vector<16xf32>
+    scf.yield %z : vector<16xf32>
+  }
+  %total = vector.reduction <add>, %sum : vector<16xf32> into f32
+  memref.store %total, %out[%begin] : memref<64xf32>
+  return
+}
+}
+"""
+
 
 # The first line of a kernel whose parameters have types alone. One with attributes on its
 # parameters or on itself keeps a function of its own, which is where they count.

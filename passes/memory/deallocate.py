@@ -40,7 +40,7 @@ class Deallocate(Pass):
 def _block(block: ir.Block) -> tuple[bool, set[ir.Value]]:
     """Whether anything was freed, and the values of the blocks around this one that it uses."""
     allocations: list[ir.Operation] = []
-    operations = [op.operation for op in block.operations]
+    operations = ir.operations_of(block)
     last: dict[ir.Value, int] = {}
     shown: dict[ir.Value, ir.Value] = {}  # by a view: the allocation
     used: set[ir.Value] = set()

@@ -57,24 +57,12 @@ def live_ranges(module: ir.Module) -> list[tuple[ir.Operation, int, int]]:
 def _steps(module: ir.Module) -> Iterator[ir.Operation]:
     """The ops in functions, those in regions included, in program order."""
     for function in module.body.operations:
-        yield from list(_inside(function.operation))
+        yield from _inside(function.operation)
 
 
-def _inside(operation: ir.Operation) -> Iterator[ir.Operation]:
+def _inside(operation: ir.Operation) -> list[ir.Operation]:
     """The ops in an op's regions, in program order, however deep they lie."""
-    open_ops = [_directly_inside(operation)]
-    while open_ops:
-        op = next(open_ops[-1], None)
-        if op is None:
-            open_ops.pop()
-            continue
-        yield op
-        if len(op.regions):
-            open_ops.append(_directly_inside(op))
-
-
-def _directly_inside(operation: ir.Operation) -> Iterator[ir.Operation]:
-    return (op.operation for region in operation.regions for block in region for op in block)
+    return ir.operations_in(operation)[1:]
 
 
 def byte_size(kind: ir.Type) -> int:
@@ -163,12 +151,12 @@ def _first_touches(block: ir.Block) -> dict[ir.Value, int]:
     """The step of the first op of the entry that uses each value, itself or within."""
     touched: dict[ir.Value, int] = {}
     step = 0
-    for op in block.operations:
+    for op in ir.operations_of(block):
         step += 1
         outermost = step
         for value in op.operands:
             touched.setdefault(value, outermost)
-        for inner in _inside(op.operation):
+        for inner in _inside(op):
             step += 1
             for value in inner.operands:
                 touched.setdefault(value, outermost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,6 +18,7 @@ from hlo.passes.host_to_llvm.convert import host_to_llvm
 from hlo.passes.lower_to_llvm.modules import (
     HOST_PIPELINE,
     KERNEL_PIPELINE,
+    WARM_UP,
     entry_text,
     kernels_text,
     program_text,
@@ -70,9 +72,21 @@ class ProgramCode:
         self._characters = 0
         self._symbols: dict[tuple[str, str], str] = {}
 
+        self._first = 0 if _warm.is_set() else self._warm_up()
+
     @cached_property
     def _queue(self) -> runtime.CodegenQueue:
         return runtime.CodegenQueue()
+
+    def _warm_up(self) -> int:
+        """Has another thread make the tables of MLIR and LLVM, as the first kernel of a process
+        otherwise does; how many modules that takes.
+        """
+        if runtime.hardware_threads() < 2:
+            return 0
+        _warm.set()
+        self._queue.add(WARM_UP, KERNEL_PIPELINE, _OPTIONS)
+        return 1
 
     def add(self, name: str, kernel: Kernel) -> None:
         """Takes a kernel as soon as there is one."""
@@ -114,7 +128,7 @@ class ProgramCode:
         entry = _CALLED.sub(lambda found: f"@{symbols[found['name']]}__packed", complete)
         self._queue.add(entry, pipeline, _ONCE if once else _options_of(entry))
         *made, entry_code = self._queue.finish()
-        codes = self._codes(made)
+        codes = self._codes(made[self._first :])
         return [entry_code, *(c for c, wanted in zip(codes, used, strict=True) if wanted)]
 
     def _symbol_of(self, name: str, kernel: Kernel) -> str:
@@ -172,6 +186,9 @@ def symbol_of(name: str, kernel: Kernel) -> str:
 def _options_of(entry: str) -> runtime.CodegenOptions:
     return _INLINING if "__inlined(" in entry else _OPTIONS
 
+
+# Set when a program of this process has begun the tables that machine code is made by.
+_warm = threading.Event()
 
 _CALLED = re.compile(r"@(?P<name>\w+)__packed\b")
 

@@ -30,6 +30,7 @@ from hlo.ir.traversal import has_effects as has_effects
 from hlo.ir.traversal import is_used as is_used
 from hlo.ir.traversal import operations_in as operations_in
 from hlo.ir.traversal import operations_named as operations_named
+from hlo.ir.traversal import operations_of as operations_of
 from hlo.ir.traversal import producer_of as producer_of
 from hlo.ir.traversal import users_of as users_of
 

@@ -6,6 +6,7 @@ import contextvars
 import dataclasses
 import logging
 import os
+import struct
 import subprocess
 import sys
 import threading
@@ -228,6 +229,29 @@ def test_the_compilers_files_count_by_contents(
     monkeypatch.setattr(fingerprint, "_version", lambda _: "0.0")
     assert found("one") != first
     fingerprint._known.clear()
+
+
+def test_native_modules_count_by_their_build_ids(tmp_path: Path) -> None:
+    def module(digest: bytes) -> str:
+        """An ELF file whose only program header is at 64, with notes at 128."""
+        notes = struct.pack("<III", 4, 4, 1) + b"GNU\0" + bytes(4)  # of another kind
+        notes += struct.pack("<III", 4, 20, 3) + b"GNU\0" + digest
+        header = struct.pack("<IIQQQQQQ", 4, 4, 128, 0, 0, len(notes), len(notes), 4)
+        head = b"\x7fELF\2\1".ljust(32, b"\0") + struct.pack("<Q", 64)
+        head = head.ljust(54, b"\0") + struct.pack("<HH", 56, 1)
+        file = tmp_path / "module.so"
+        file.write_bytes((head.ljust(64, b"\0") + header).ljust(128, b"\0") + notes)
+        return str(file)
+
+    assert fingerprint._build_id(module(b"a" * 20)) == b"a" * 20
+    assert fingerprint._build_id(module(b"b" * 20)) == b"b" * 20
+    files = [("module.so", module(b"a" * 20))]
+    first = fingerprint._contents_digest(files, "")
+    module(b"b" * 20)
+    assert fingerprint._contents_digest(files, "") != first
+    (tmp_path / "module.so").write_bytes(b"no ELF file")
+    assert fingerprint._build_id(files[0][1]) is None
+    assert fingerprint._contents_digest(files, "") != first
 
 
 def test_who_asks_for_verification_gets_passes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -200,6 +201,19 @@ def test_import_is_lazy() -> None:
         "import hlo, sys; print([m for m in ('numpy', 'mlir', 'hlo.frontend') if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_compilation_loads_no_classes_of_the_host_program() -> None:
+    code = (
+        "import hlo, hlo.numpy as hnp, numpy as np, sys\n"
+        "hlo.jit(lambda x: hnp.cumsum(hnp.sin(x)) + hnp.sum(x))(np.ones(5000, np.float32))\n"
+        "print([m for m in sys.modules if m.endswith(('dialects.memref', 'dialects.arith'))])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env=os.environ | {"HLO_CACHE": "0"},
+    )  # fmt: skip
     assert found.stdout.strip() == "[]"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import hlo
+from hlo import knobs
 from hlo.driver import codegen
 from hlo.driver.codegen import MODULE_CHARACTERS, OWN_MODULE_CHARACTERS, grouped
 from hlo.passes.hlo_to_loops.kernel_function import Kernel
@@ -145,6 +147,33 @@ def test_large_kernels_go_to_other_threads_at_once_and_small_ones_as_a_module(
     assert begun == [["b"], ["d"]]
     code.add("f", small)  # 42,000
     assert begun == [["b"], ["d"], ["a", "c", "e0", "e1", "e2", "e3", "f"]]
+
+
+def test_the_first_program_of_a_process_has_tables_made_beside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    added: list[str] = []
+
+    class Noted(codegen.runtime.CodegenQueue):
+        def add(self, text: str, pipeline: str, options: codegen.runtime.CodegenOptions) -> None:
+            added.append(text)
+            super().add(text, pipeline, options)
+
+    monkeypatch.setattr(codegen.runtime, "CodegenQueue", Noted)
+    monkeypatch.setattr(codegen.runtime, "hardware_threads", lambda: 2)
+    monkeypatch.setattr(codegen, "_warm", threading.Event())
+    x = np.ones(9, np.float32)
+
+    def program(x: Any) -> Any:
+        for i in range(40):  # too much for one module with the entry
+            x = hlo.numpy.cumsum(x * 0.5)[::-1] + i
+        return x
+
+    with knobs.scope(cache=False):
+        first, second = (hlo.jit(program)(x) for _ in range(2))
+        hlo.jit(hlo.numpy.sin)(x)
+    assert added[0] == codegen.WARM_UP and added.count(codegen.WARM_UP) == 1
+    np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize(("loop", "level"), [(False, 0), (True, 2)])
