@@ -219,6 +219,38 @@ void selectFirst(const char *array, const SortKey &key, int64_t n, int64_t wante
   std::sort(records, records + wanted);
 }
 
+/// The same in vector registers, of keys of up to 32 bits; `words` and `spare` hold wordsFor(wanted) each.
+///
+/// Keys that exceed a bound are passed over, a register at a time: one that `wanted` of the first block do not exceed,
+/// and, whenever many have been collected, the last of the best of them.
+constexpr int64_t vectorSelectionBlock = 1024, vectorSelectionStep = 64, writtenBehind = 16;
+constexpr int64_t wordsFor(int64_t wanted) { return 2 * wanted + 2 * vectorSelectionStep + writtenBehind; }
+void selectFirstInVectors(const char *array, int elementBytes, const SortKey &key, int64_t n, int64_t wanted,
+                          uint64_t *words, uint64_t *spare) {
+  int64_t count = 0;
+  uint32_t bound = UINT32_MAX;
+  bool none = false; // whether no further key can be among the best
+  for (int64_t begin = 0; begin < n && !none; begin += vectorSelectionBlock) {
+    const int64_t size = std::min(vectorSelectionBlock, n - begin);
+    uint32_t keys[vectorSelectionBlock];
+    vectorEncode(array + begin * elementBytes, elementBytes, size, key, keys);
+    if (begin == 0)
+      bound = vectorBound(keys, size, wanted);
+    for (int64_t i = 0; i < size && !none; i += vectorSelectionStep) {
+      count += vectorSelect(keys + i, std::min(vectorSelectionStep, size - i), static_cast<uint32_t>(begin + i), bound,
+                            words + count);
+      if (count < 2 * wanted + vectorSelectionStep)
+        continue;
+      vectorSortWords(words, spare, count);
+      count = wanted;
+      const auto last = static_cast<uint32_t>(words[wanted - 1] >> 32); // equal keys that follow come after it
+      none = last == 0;
+      bound = last - 1;
+    }
+  }
+  vectorSortWords(words, spare, count);
+}
+
 // From the last key to the first: each stable pass keeps the order of the ones before among equals.
 void orderByKeys(const Problem &p, const Line &line, uint32_t *order, Carver &carver) {
   constexpr int64_t selectable = 8; // sorting all of a line costs about as much as selecting this part of it
@@ -227,10 +259,19 @@ void orderByKeys(const Problem &p, const Line &line, uint32_t *order, Carver &ca
     withUnsigned(p.operands[key.operand].size, [&](auto u) {
       using U = decltype(u);
       using Record = std::conditional_t<sizeof(U) <= 4, PackedKey, WideKey>;
-      auto *records = carver.take<Record>(2 * p.wanted() + selectionBlock);
+      constexpr bool fits = sizeof(U) <= 4;
+      auto *records = carver.take<Record>(fits ? wordsFor(p.wanted()) : 2 * p.wanted() + selectionBlock);
+      auto *spare = carver.take<uint64_t>(fits ? wordsFor(p.wanted()) : 0);
       if (carver.isCounting())
         return;
-      selectFirst<Record, U>(line.inputs[key.operand], key, p.n, p.wanted(), records);
+      if constexpr (fits) {
+        if (hasVectorSort())
+          selectFirstInVectors(line.inputs[key.operand], sizeof(U), key, p.n, p.wanted(), &records->word, spare);
+        else
+          selectFirst<Record, U>(line.inputs[key.operand], key, p.n, p.wanted(), records);
+      } else {
+        selectFirst<Record, U>(line.inputs[key.operand], key, p.n, p.wanted(), records);
+      }
       for (int64_t i = 0; i < p.wanted(); ++i)
         order[i] = static_cast<uint32_t>(records[i].position());
     });
@@ -301,15 +342,56 @@ template <typename U> bool keysAreElements(const char *array, int64_t n, const S
   return !special;
 }
 
+/// Sorts codes of 8 bits: how many there are of each tells all.
+void countSort(uint8_t *codes, int64_t n) {
+  constexpr int values = 256, lanes = 4; // neighbouring elements are counted apart: equal ones would wait
+  int64_t counts[lanes][values] = {};
+  for (int64_t i = 0; i < n; ++i)
+    ++counts[i % lanes][codes[i]];
+  for (int value = 0; value < values; ++value) {
+    int64_t count = 0;
+    for (const auto &some : counts)
+      count += some[value];
+    std::memset(codes, value, static_cast<size_t>(count));
+    codes += count;
+  }
+}
+
+/// Sorts codes of 16 bits as words of a vector register.
+void sortWidened(uint16_t *codes, int64_t n, int threads, Carver &carver) {
+  auto *wide = carver.take<uint32_t>(n);
+  std::copy(codes, codes + n, wide);
+  mergeSort(wide, n, threads, VectorSteps<uint32_t>{}, carver);
+  for (int64_t i = 0; i < n; ++i)
+    codes[i] = static_cast<uint16_t>(wide[i]);
+}
+
+/// Sorts codes in place, or into memory of the carver.
+template <typename U> const U *sortCodes(U *codes, int64_t n, int threads, Carver &carver) {
+  constexpr int64_t few = 24, many = 1 << 16; // elements: sorted by comparisons, by radix
+  if constexpr (sizeof(U) == 1) {
+    if (n > few) {
+      countSort(codes, n);
+      return codes;
+    }
+  } else if constexpr (sizeof(U) == 2) {
+    if (n > few && n < many && hasVectorSort()) {
+      sortWidened(codes, n, threads, carver);
+      return codes;
+    }
+  }
+  auto *keys = reinterpret_cast<BareKey<U> *>(codes);
+  return &sortRecords(keys, n, static_cast<int>(sizeof(U)) * 8, threads, carver)->key;
+}
+
 // Not worth counting the memory of: whoever sorts elements must be able to sort records, which are larger.
 template <typename U> bool sortElements(const Problem &p, const Line &line, Carver &carver) {
   const SortKey &key = p.keys[0];
   if (!keysAreElements<U>(line.inputs[0], p.n, key))
     return false;
-  auto *keys = reinterpret_cast<BareKey<U> *>(line.outputs[0]);
-  encodeMany<U>(line.inputs[0], p.n, key, &keys->key);
-  const BareKey<U> *sorted = sortRecords(keys, p.n, static_cast<int>(sizeof(U)) * 8, p.lineThreads, carver);
-  decodeMany<U>(&sorted->key, p.n, key, line.outputs[0]);
+  auto *codes = reinterpret_cast<U *>(line.outputs[0]);
+  encodeMany<U>(line.inputs[0], p.n, key, codes);
+  decodeMany<U>(sortCodes(codes, p.n, p.lineThreads, carver), p.n, key, line.outputs[0]);
   return true;
 }
 

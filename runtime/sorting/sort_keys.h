@@ -1,4 +1,5 @@
-// Elements of every type and order as unsigned numbers that order like them.
+// Elements of every type and order as unsigned numbers that order like them. Every file that includes this has functions
+// of its own: some are compiled for processors that not all are.
 #pragma once
 
 #include "../kernel_abi.h"
@@ -15,9 +16,9 @@ struct SortKey {
   bool descending;
 };
 
-template <typename U> constexpr U signBit() { return static_cast<U>(U{1} << (sizeof(U) * 8 - 1)); }
+template <typename U> static constexpr U signBit() { return static_cast<U>(U{1} << (sizeof(U) * 8 - 1)); }
 
-template <typename U> constexpr U infinityBits(int order) {
+template <typename U> static constexpr U infinityBits(int order) {
   if constexpr (sizeof(U) == 2)
     return order == HLO_SORT_BFLOAT_CANONICAL ? 0x7f80 : 0x7c00;
   else if constexpr (sizeof(U) == 4)
@@ -28,10 +29,10 @@ template <typename U> constexpr U infinityBits(int order) {
     return 0; // there is no float of one byte here
 }
 
-inline bool isCanonical(int order) { return order == HLO_SORT_FLOAT_CANONICAL || order == HLO_SORT_BFLOAT_CANONICAL; }
+static inline bool isCanonical(int order) { return order == HLO_SORT_FLOAT_CANONICAL || order == HLO_SORT_BFLOAT_CANONICAL; }
 
 /// The unsigned number that orders like the element whose bits are given.
-template <typename U> U encode(U bits, const SortKey &key) {
+template <typename U> static U encode(U bits, const SortKey &key) {
   U result = bits;
   if (key.order == HLO_SORT_SIGNED) {
     result = static_cast<U>(bits ^ signBit<U>());
@@ -49,7 +50,7 @@ template <typename U> U encode(U bits, const SortKey &key) {
 }
 
 /// encode of `count` neighbouring elements, in loops that compilers make vectors of.
-template <typename U> void encodeMany(const char *array, int64_t count, const SortKey &key, U *codes) {
+template <typename U> static void encodeMany(const char *array, int64_t count, const SortKey &key, U *codes) {
   using S = std::make_signed_t<U>;
   constexpr int top = sizeof(U) * 8 - 1;
   std::memcpy(codes, array, static_cast<size_t>(count) * sizeof(U));
@@ -76,7 +77,7 @@ template <typename U> void encodeMany(const char *array, int64_t count, const So
 }
 
 /// The inverse of encodeMany, for orders in which it has one.
-template <typename U> void decodeMany(const U *codes, int64_t count, SortKey key, char *array) {
+template <typename U> static void decodeMany(const U *codes, int64_t count, SortKey key, char *array) {
   using S = std::make_signed_t<U>;
   constexpr int top = sizeof(U) * 8 - 1;
   const U flip = key.descending ? static_cast<U>(~U{0}) : U{0};

@@ -19,6 +19,7 @@ constexpr int blockVectors = 16; // sorted in registers
 constexpr int groupVectors = 4;  // that a merge takes at a time
 template <typename U> constexpr int blockKeys = blockVectors * lanesOf<U>;
 template <typename U> constexpr int groupKeys = groupVectors * lanesOf<U>;
+constexpr int64_t fewWords = 32; // that are sorted by counting
 template <typename U> constexpr U largest = static_cast<U>(~U{0});
 
 template <typename U> inline Vector loadKeys(const U *from) { return _mm512_loadu_si512(from); }
@@ -271,6 +272,70 @@ template <typename U> void sortKeys(U *data, U *spare, int64_t n, bool intoSpare
   mergeKeys(from, half, from + half, n - half, intoSpare ? spare : data);
 }
 
+// ---- Selection
+// -------------------------------------------------------------------------------------------------------
+
+using Word = uint64_t; // a key above its position
+constexpr int keyLanes = lanesOf<uint32_t>;
+
+// The least key of each of `vectors` times 16 classes of keys, those a whole number of so many lanes apart.
+template <int vectors> inline void leastOfLanes(const uint32_t *keys, int64_t n, uint32_t *least) {
+  Vector found[vectors];
+  for (int v = 0; v < vectors; ++v)
+    found[v] = _mm512_set1_epi32(-1);
+  for (int64_t i = 0; i + vectors * keyLanes <= n; i += vectors * keyLanes)
+    for (int v = 0; v < vectors; ++v)
+      found[v] = smaller<uint32_t>(found[v], loadKeys(keys + i + v * keyLanes));
+  for (int v = 0; v < vectors; ++v)
+    storeKeys(least + v * keyLanes, found[v]);
+}
+
+// The key of which `wanted` of a register's keys are no larger: of those that fewer than `wanted` are below, the largest.
+inline uint32_t keyOfRank(const uint32_t *keys, int wanted) {
+  const Vector all = loadKeys(keys);
+  uint32_t rank = 0;
+  for (int lane = 0; lane < keyLanes; ++lane) {
+    const auto own = static_cast<int>(keys[lane]);
+    const int below = __builtin_popcount(_mm512_cmplt_epu32_mask(all, _mm512_set1_epi32(own)));
+    if (below < wanted && keys[lane] > rank)
+      rank = keys[lane];
+  }
+  return rank;
+}
+
+// The two registers of words of a register's keys and their positions.
+inline void joinWords(Vector keys, Vector positions, Word *to) {
+  Vector low, high;
+  zip<uint32_t>(positions, keys, low, high);
+  storeKeys(to, low);
+  storeKeys(to + lanesOf<Word>, high);
+}
+
+template <typename U> void encodeWidened(const char *array, int64_t count, const SortKey &key, uint32_t *codes) {
+  constexpr int64_t block = 256;
+  U narrow[block];
+  for (int64_t begin = 0; begin < count; begin += block) {
+    const int64_t size = count - begin < block ? count - begin : block;
+    encodeMany<U>(array + begin * static_cast<int64_t>(sizeof(U)), size, key, narrow);
+    for (int64_t i = 0; i < size; ++i)
+      codes[begin + i] = narrow[i];
+  }
+}
+
+// Of each word the number of smaller ones is its place.
+inline void sortFewWords(Word *words, int64_t n) {
+  alignas(64) Word from[fewWords];
+  copyKeys(words, n, from);
+  padKeys(from + n, from + fewWords);
+  for (int64_t i = 0; i < n; ++i) {
+    const Vector own = _mm512_set1_epi64(static_cast<long long>(from[i]));
+    int place = 0;
+    for (int64_t j = 0; j < n; j += lanesOf<Word>)
+      place += __builtin_popcount(_mm512_cmplt_epu64_mask(loadKeys(from + j), own));
+    words[place] = from[i];
+  }
+}
+
 } // namespace
 
 void vectorSort(uint32_t *data, uint32_t *spare, int64_t n) { sortKeys(data, spare, n, false); }
@@ -281,6 +346,55 @@ void vectorMerge(const uint32_t *left, int64_t leftSize, const uint32_t *right, 
 }
 void vectorMerge(const uint64_t *left, int64_t leftSize, const uint64_t *right, int64_t rightSize, uint64_t *to) {
   mergeKeys(left, leftSize, right, rightSize, to);
+}
+
+void vectorEncode(const char *array, int size, int64_t count, const SortKey &key, uint32_t *codes) {
+  if (size == 4)
+    encodeMany<uint32_t>(array, count, key, codes);
+  else if (size == 2)
+    encodeWidened<uint16_t>(array, count, key, codes);
+  else
+    encodeWidened<uint8_t>(array, count, key, codes);
+}
+
+uint32_t vectorBound(const uint32_t *keys, int64_t n, int64_t wanted) {
+  constexpr int vectors = 4;
+  alignas(64) uint32_t least[blockKeys<uint32_t>];
+  if (wanted <= keyLanes) {
+    leastOfLanes<1>(keys, n, least);
+    return keyOfRank(least, static_cast<int>(wanted));
+  }
+  if (wanted > vectors * keyLanes || n < vectors * keyLanes)
+    return largest<uint32_t>;
+  leastOfLanes<vectors>(keys, n, least);
+  sortUpToBlock(least, least, vectors * keyLanes);
+  return least[wanted - 1];
+}
+
+int64_t vectorSelect(const uint32_t *keys, int64_t n, uint32_t position, uint32_t bound, uint64_t *words) {
+  const Vector most = _mm512_set1_epi32(static_cast<int>(bound));
+  Vector positions = _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                                      _mm512_set1_epi32(static_cast<int>(position)));
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; i += keyLanes) {
+    const auto present = static_cast<__mmask16>(n - i < keyLanes ? (1u << (n - i)) - 1 : 0xffffu);
+    const Vector some = _mm512_maskz_loadu_epi32(present, keys + i);
+    const __mmask16 chosen = _mm512_mask_cmple_epu32_mask(present, some, most);
+    if (chosen) {
+      joinWords(_mm512_maskz_compress_epi32(chosen, some), _mm512_maskz_compress_epi32(chosen, positions),
+                words + count);
+      count += __builtin_popcount(chosen);
+    }
+    positions = _mm512_add_epi32(positions, _mm512_set1_epi32(keyLanes));
+  }
+  return count;
+}
+
+void vectorSortWords(uint64_t *words, uint64_t *spare, int64_t n) {
+  if (n <= fewWords)
+    sortFewWords(words, n);
+  else
+    vectorSort(words, spare, n);
 }
 
 } // namespace hlo::runtime
@@ -294,6 +408,10 @@ void vectorSort(uint32_t *, uint32_t *, int64_t) {}
 void vectorSort(uint64_t *, uint64_t *, int64_t) {}
 void vectorMerge(const uint32_t *, int64_t, const uint32_t *, int64_t, uint32_t *) {}
 void vectorMerge(const uint64_t *, int64_t, const uint64_t *, int64_t, uint64_t *) {}
+void vectorEncode(const char *, int, int64_t, const SortKey &, uint32_t *) {}
+uint32_t vectorBound(const uint32_t *, int64_t, int64_t) { return 0; }
+int64_t vectorSelect(const uint32_t *, int64_t, uint32_t, uint32_t, uint64_t *) { return 0; }
+void vectorSortWords(uint64_t *, uint64_t *, int64_t) {}
 
 } // namespace hlo::runtime
 #endif

@@ -263,6 +263,30 @@ def test_the_first_elements_and_where_they_were(
     same_bits(alone, indices)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.uint32, np.int16, np.uint8])
+@pytest.mark.parametrize("first", [1, 2, 8, 16, 17, 64, 65, 200])
+def test_the_first_of_many_among_equals(dtype: type[np.generic], first: int) -> None:
+    """Keys that fall all the way, or are few, fill what collects the best again and again."""
+    n = 3000
+    kind = np.dtype(dtype).kind
+    rng = np.random.default_rng(first)
+    for x in (
+        np.arange(n)[::-1].astype(dtype),
+        np.arange(n).astype(dtype),
+        rng.integers(0, 3, n).astype(dtype),
+        np.zeros(n, dtype),
+        sample(dtype, (n,), first),
+    ):
+        for descending in (0, 1):
+            indices = np.empty(first, np.int32)
+            order = {"f": TOTAL, "i": SIGNED, "u": UNSIGNED}[kind]
+            numbers = [first, 2, 1, n, 1, 1, x.itemsize, 4, 0, order, descending]
+            call_library("hlo_rt_sort_first", [x, None, None, indices], numbers)
+            ranks = (total_order(x) if kind == "f" else x).astype(np.int64)
+            expected = np.argsort(-ranks if descending else ranks, kind="stable")[:first]
+            np.testing.assert_array_equal(indices, expected)
+
+
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [
