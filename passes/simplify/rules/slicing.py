@@ -219,10 +219,16 @@ def _next_slice(first: ir.Value, second: ir.Value, along: int, s: Simplifier) ->
 
 @TABLE.rule("concatenate")
 def concatenate_of_one(op: ir.Operation, s: Simplifier) -> ir.Value | None:
-    """Copies of one value one after another are its broadcast: stacks, tiles."""
+    """Copies of one value one after another are its broadcast: stacks, tiles.
+
+    Not where a dynamic slice begins anywhere in them, as a roll does by a number that is data: what
+    it takes has one border, if that of two copies, which vectors find more easily than a remainder.
+    """
     along = ir.attributes.integer(op, "dimension")
     first, *others = op.operands
     if not others or any(value != first for value in others):
+        return None
+    if any(_begins_anywhere(use.owner.operation, along) for use in op.results[0].uses):
         return None
     shape = shape_of(first)
     if 0 in shape:
@@ -232,6 +238,13 @@ def concatenate_of_one(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     return s.builder.reshape(
         s.builder.broadcast_in_dim(first, wide, placed), shape_of(op.results[0])
     )
+
+
+def _begins_anywhere(op: ir.Operation, along: int) -> bool:
+    """Whether an op slices a part of a dimension from where data says."""
+    if op.name != "hlo.dynamic_slice":
+        return False
+    return shape_of(op.results[0])[along] != shape_of(op.operands[0])[along]
 
 
 @TABLE.rule("concatenate")

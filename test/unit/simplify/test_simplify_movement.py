@@ -44,6 +44,8 @@ SHAPES = [
      "%0 = hlo.concatenate %a, %b, dim = 0 : (tensor<2xf32>, tensor<4xf32>) -> tensor<6xf32>", []),
     (["2xf32", "0xf32"], "4xf32", "%a = hlo.concatenate %x0, %x1, dim = 0 : (tensor<2xf32>, tensor<0xf32>) -> tensor<2xf32>\n"
      "%0 = hlo.concatenate %a, %x0, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>", ["broadcast_in_dim", "reshape"]),
+    (["4xf32", "i32"], "4xf32", "%a = hlo.concatenate %x0, %x0, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>\n"
+     "%0 = hlo.dynamic_slice %a, %x1, sizes = [4] : (tensor<8xf32>, tensor<i32>) -> tensor<4xf32>", ["concatenate", "dynamic_slice"]),
     (["4xf32", "f32"], "4xf32", "%0 = hlo.pad %x0, %x1, low = [0], high = [0], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>", []),
     (["4xf32", "f32"], "2xf32", "%0 = hlo.pad %x0, %x1, low = [-1], high = [-1], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>", ["slice"]),
     (["4xf32", "f32"], "2xf32", "%a = hlo.pad %x0, %x1, low = [2], high = [1], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<7xf32>\n"
