@@ -19,7 +19,7 @@ from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, splat_of
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
 from hlo.passes.hlo_to_loops.partial_stores import store_first_lanes
-from hlo.passes.hlo_to_loops.strided_loads import Lanes, load_strided
+from hlo.passes.hlo_to_loops.strided_loads import MOST_SKIPPED, Lanes, load_strided
 
 if TYPE_CHECKING:
     from hlo.passes.hlo_to_loops.column_folds import ColumnBlock, ColumnKeeper
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 PLAIN = elementwise.EMITTERS.keys() | {
     "broadcast_in_dim", "constant", "iota", "reshape", "slice", "transpose"
 }  # fmt: skip
+UNROLLED = 8
 LINE_BYTES = 64  # of a cache line
 
 
@@ -85,10 +86,14 @@ class Emitter:
         share_fold: computes a `Fold` in another way than loops; gives None where it cannot.
         sources: tensors whose elements the kernel has somewhere already; see `provide`.
         stores_in_pieces: whether the first lanes of a vector are stored without a mask.
+        unrolled: up to how many elements reductions fold without loops.
+        apart: how far apart lanes may lie that are shuffled out of whole vectors.
         branch_free: whether what a window meets outside its tensor is loaded from inside it and not
             used, so that no load waits for a branch.
     """
 
+    unrolled = UNROLLED
+    apart = MOST_SKIPPED
     branch_free = False
     stores_in_pieces = False
 
@@ -461,7 +466,7 @@ class Emitter:
             source = Lanes(
                 buffer.name, buffer.memref, buffer.type.memory, lambda k: self.index(offset + k)
             )
-            if (raw := load_strided(b, source, stride, self.mask)) is not None:
+            if (raw := load_strided(b, source, stride, self.mask, self.apart)) is not None:
                 return elementwise.unpack(b, buffer.type, [raw])
         if not self.gathers or (self._folds and not self.folds_gather):
             raise NotVectorizableError("a load is not contiguous in the lanes")

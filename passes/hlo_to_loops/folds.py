@@ -11,10 +11,9 @@ from hlo.passes.hlo_to_loops.affine import Affine
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
 from hlo.passes.hlo_to_loops.element_types import ElementType, Kind, element_type
-from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
+from hlo.passes.hlo_to_loops.emitter import UNROLLED, Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Region
 
-UNROLL_WHOLE = 8
 ACCUMULATORS = 4
 MOST_VECTORS = 12  # accumulators of all reductions of a loop, in vectors
 
@@ -90,7 +89,7 @@ def joined(
     )  # fmt: skip
 
 
-def fold(em: Emitter, work: Fold, unrolled: int = UNROLL_WHOLE) -> list[Value]:
+def fold(em: Emitter, work: Fold, unrolled: int = UNROLLED) -> list[Value]:
     """Emits the fold; in scalar code with `em.row_lanes`, lanes of the innermost loop apart.
 
     Args:

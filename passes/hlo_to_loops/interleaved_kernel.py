@@ -16,12 +16,12 @@ from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
-from hlo.passes.hlo_to_loops.loop_kernel import Width, emitter_for, has_fold
+from hlo.passes.hlo_to_loops.loop_kernel import WOVEN_ROW, Width, emitter_for, has_fold
 from hlo.passes.hlo_to_loops.wide_vectors import is_dear
 
-# Vectors woven together, at the most: where rows are folded; where elements are dear or moved; and
-# where little is done, so that rows of more elements are better taken as parts of a vector.
-WIDEST_FOLDED, WIDEST_DEAR, WIDEST_LIGHT = 8, 7, 5
+# Vectors woven together, at the most: of dear or moved elements; and where little is done, so
+# that rows of more elements are better taken as parts of a vector. WOVEN_ROW: of folded rows.
+WIDEST_DEAR, WIDEST_LIGHT = 7, 5
 BLOCK = 1024  # lanes of one work unit
 
 
@@ -34,6 +34,7 @@ def emit_interleaved(region: Region, width: Width) -> Kernel:
     inputs, outputs = argument_buffers(region)
     builder = Builder()
     em = emitter_for(builder, inputs, width)
+    em.unrolled = em.apart = WOVEN_ROW
     size = region.results[0].size
     if any(root.size != size for root in region.results):
         raise NotVectorizableError("results of different sizes")
@@ -81,7 +82,7 @@ def emit_interleaved(region: Region, width: Width) -> Kernel:
 def _widest_inner(region: Region, size: int) -> int:
     """The longest innermost dimension that is better woven from vectors."""
     if has_fold(region):
-        return WIDEST_FOLDED
+        return WOVEN_ROW
     moves = any(node.name == "transpose" for node in region.nodes)
     return WIDEST_DEAR if moves or is_dear(region, size) else WIDEST_LIGHT
 

@@ -12,8 +12,7 @@ from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, s
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.column_folds import ColumnBlock
-from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
-from hlo.passes.hlo_to_loops.folds import UNROLL_WHOLE
+from hlo.passes.hlo_to_loops.emitter import UNROLLED, Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.joint_folds import Folds
 from hlo.passes.hlo_to_loops.kept_rows import computed_ahead, worth_keeping
@@ -35,6 +34,7 @@ BLOCK = 4096  # elements of the innermost loop that one work unit takes at the m
 ENOUGH_UNITS = 64  # work units beyond which more outer loops are not needed for balance
 VECTOR_BITS = 512
 NEIGHBOURS = 8  # vectors of columns folded in the same loops: a row is read half a KiB at a time
+WOVEN_ROW = 12  # elements of rows that are folded and computed of the folds by lanes each
 BLOCK_BYTES = 8 << 10  # of accumulators that fit in the nearest cache
 _FEWEST_GROUPS = 4  # vectors of several registers in a loop that takes them
 LIGHT = 16  # ops of a region that is cheap enough to be emitted for each of them
@@ -70,13 +70,14 @@ def at_best_width(region: Region, emit: Emit, *, tiles: bool = False) -> Kernel:
     lanes = _whole_register(region)
     widths = [Width(lanes, row_lanes=lanes), Width(0, row_lanes=lanes)]
     if has_fold(region):
-        short = folds_are_short(region)
+        several = any(n.name == "reduce" and len(n.results) > 1 for n in region.nodes)
+        short = folds_are_short(region, WOVEN_ROW if several else UNROLLED)
         widths.insert(1, Width(lanes, gathers=True, folds_gather=short, row_lanes=lanes))
     else:
         widths.insert(1, Width(lanes, gathers=True))
         if tiles:
             widths.insert(1, Width(lanes, gathers=True, tiled=True))
-    if tiles and (folds_are_short(region) or not has_fold(region)):
+    if tiles and (folds_are_short(region, WOVEN_ROW) or not has_fold(region)):
         widths.insert(0, Width(lanes, gathers=True, woven=True))
     for width in widths:
         try:
@@ -95,11 +96,15 @@ def has_fold(region: Region) -> bool:
     return any(n.name in FOLDS for n in region.nodes)
 
 
-def folds_are_short(region: Region) -> bool:
-    """Whether all folds are reductions of few elements, better done by a lane than across lanes."""
+def folds_are_short(region: Region, most: int = UNROLLED) -> bool:
+    """Whether all folds are reductions of few elements, better done by a lane than across lanes.
+
+    Args:
+        most: how many are few.
+    """
     folds = [node for node in region.nodes if node.name in FOLDS]
     return bool(folds) and all(
-        node.name == "reduce" and node.operands[0].size <= UNROLL_WHOLE * node.results[0].size
+        node.name == "reduce" and node.operands[0].size <= most * node.results[0].size
         for node in folds
     )
 
@@ -119,6 +124,8 @@ def lanes_for(width: Width, extents: Sequence[int]) -> int:
 def emitter_for(builder: Builder, inputs: Mapping[Tensor, Buffer], width: Width) -> Emitter:
     em = Emitter(builder, inputs)
     em.gathers, em.folds_gather, em.row_lanes = width.gathers, width.folds_gather, width.row_lanes
+    if em.gathers and em.folds_gather and em.row_lanes:  # folds of short rows
+        em.apart = WOVEN_ROW
     return em
 
 

@@ -1,4 +1,4 @@
-"""Lanes a few elements apart, or in reverse, as loads of whole vectors and shuffles.
+"""Lanes a few elements apart, or in reverse, or both, as loads of whole vectors and shuffles.
 
 A gather takes an address for each lane and costs as much as that many loads.
 """
@@ -30,15 +30,27 @@ class Lanes:
     at: Callable[[int], str]
 
 
-def load_strided(b: Builder, source: Lanes, stride: int, mask: str | None) -> str | None:
-    """The raw lanes that lie `stride` elements apart; None if that is too far.
+def load_strided(
+    b: Builder, source: Lanes, stride: int, mask: str | None, most: int = MOST_SKIPPED
+) -> str | None:
+    """The raw lanes that lie `stride` elements apart, in reverse if that is negative; None if that
+    is too far.
 
     Nothing is read but what lies between the first and the last lane.
+
+    Args:
+        most: how far lanes without a mask may be apart.
     """
     if stride == -1:
         return _reversed(b, source, mask)
-    if not 1 < stride <= (MOST_SKIPPED if mask is None else MOST_SKIPPED_UNDER_MASK):
+    if not 1 < abs(stride) <= (most if mask is None else MOST_SKIPPED_UNDER_MASK):
         return None
+    if stride < 0 and mask is not None:
+        last = stride * (b.lanes - 1)
+        turned = Lanes(source.name, source.memref, source.memory, lambda k: source.at(k + last))
+        order, vector, bits = range(b.lanes - 1, -1, -1), b.type_of(source.memory), b.type_of("i1")
+        raw = _apart_under_a_mask(b, turned, -stride, _shuffle(b, mask, mask, order, bits))
+        return _shuffle(b, raw, raw, order, vector)
     if mask is None:
         return _apart(b, source, stride)
     return _apart_under_a_mask(b, source, stride, mask)
@@ -60,15 +72,16 @@ def _reversed(b: Builder, source: Lanes, mask: str | None) -> str:
 
 def _apart(b: Builder, source: Lanes, stride: int) -> str:
     lanes, vector, found = b.lanes, b.type_of(source.memory), ""
-    span = stride * (lanes - 1) + 1
-    starts = [*range(0, span - lanes, lanes), span - lanes]
+    span = abs(stride) * (lanes - 1) + 1
+    first = min(0, stride * (lanes - 1))
+    starts = [first + i for i in (*range(0, span - lanes, lanes), span - lanes)]
     for number, start in enumerate(starts):
         raw = b.load(f"vector.load {source.name}[{source.at(start)}] : {source.memref}, {vector}")
         # Lanes found before stay; those not yet reached may be any.
         places = [lane * stride - start for lane in range(lanes)]
         order = [lanes + p if 0 <= p < lanes else lane for lane, p in enumerate(places)]
         if number == 0:
-            found = _shuffle(b, raw, raw, [p if p < lanes else 0 for p in places], vector)
+            found = _shuffle(b, raw, raw, [p if 0 <= p < lanes else 0 for p in places], vector)
         else:
             found = _shuffle(b, found, raw, order, vector)
     return found

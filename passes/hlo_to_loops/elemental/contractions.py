@@ -15,8 +15,8 @@ from hlo.passes.hlo_to_loops.conditions import ALWAYS, both, guarded
 from hlo.passes.hlo_to_loops.element_types import ElementType, Kind, element_type
 from hlo.passes.hlo_to_loops.elemental.interior_padding import unpadded
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
-from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError, elemental
-from hlo.passes.hlo_to_loops.folds import UNROLL_WHOLE, Fold, fold
+from hlo.passes.hlo_to_loops.emitter import UNROLLED, Emitter, NotVectorizableError, elemental
+from hlo.passes.hlo_to_loops.folds import Fold, fold
 from hlo.passes.hlo_to_loops.graph import Node
 
 _UNROLLED_IN_LANES = 64  # products of a convolution's sum in each lane
@@ -64,7 +64,7 @@ def contraction(em: Emitter, node: Node, _: int, position: Position) -> Value:
     result = node.results[0]
     at = contraction_of(em, node, em.dims(position, result.shape))
     many = node.name == "convolution" and em.b.lanes
-    return _sum_of_products(em, result.type, at, _UNROLLED_IN_LANES if many else UNROLL_WHOLE)
+    return _sum_of_products(em, result.type, at, _UNROLLED_IN_LANES if many else UNROLLED)
 
 
 def contraction_of(em: Emitter, node: Node, dims: Sequence[Affine]) -> Contraction:

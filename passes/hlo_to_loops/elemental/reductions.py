@@ -17,7 +17,6 @@ from hlo.passes.hlo_to_loops.elemental.interior_padding import unpadded
 from hlo.passes.hlo_to_loops.emitter import Emitter, elemental
 from hlo.passes.hlo_to_loops.extremum import extremum_of
 from hlo.passes.hlo_to_loops.folds import (
-    UNROLL_WHOLE,
     Combine,
     Fold,
     Part,
@@ -90,7 +89,7 @@ def _reduce_neighbours(
         return None
     places = [(name, position.renamed(lane, name)) for name in em.neighbours]
     columns = [(name, _fold_at(em, nodes, place)) for name, place in places]
-    if math.prod(columns[0][1].extents) <= UNROLL_WHOLE:
+    if math.prod(columns[0][1].extents) <= em.unrolled:
         return None
     found: list[Value] | None = None
     for (name, place), values in zip(places, fold_neighbours(em, columns), strict=True):
@@ -119,7 +118,7 @@ def _reduce_block(
 
 def _reduce(em: Emitter, nodes: Sequence[Node], position: Position) -> list[Value]:
     rows = KeptRows(em, 0 if em.b.lanes else _row_extent(nodes[0]))
-    values = fold(em, _fold_at(em, nodes, position, rows))
+    values = fold(em, _fold_at(em, nodes, position, rows), em.unrolled)
     rows.remember()
     return values
 

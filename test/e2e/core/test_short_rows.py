@@ -1,4 +1,4 @@
-"""Rows of 2 to 8 elements, folded or not: lanes are rows, whose elements are woven together."""
+"""Rows of 2 to 12 elements, folded or not: lanes are rows, whose elements are woven together."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check(function: Callable[..., Any], x: np.ndarray[Any, Any], rtol: float) ->
         )
 
 
-@pytest.mark.parametrize("width", range(2, 10))
+@pytest.mark.parametrize("width", range(2, 14))
 def test_of_f32(width: int) -> None:
     x = np.random.default_rng(width).standard_normal((2, ROWS, width), dtype=np.float32)
     for function in FUNCTIONS:
@@ -65,10 +65,20 @@ def test_of_bytes(width: int) -> None:
     check(lambda x: x.astype(jnp.int32).sum(-1, keepdims=True) - x, x, 0)
 
 
-def test_rows_are_lanes() -> None:
-    x = np.zeros((ROWS, 3), np.float32)
+@pytest.mark.parametrize("width", [3, 12])
+def test_rows_are_lanes(width: int) -> None:
+    x = np.zeros((ROWS, width), np.float32)
     text = hlo.compile(hlo.from_jax(unit, x)).as_text("host")
     assert ": vector<16xf32>" in next(line for line in text.splitlines() if "math.sqrt" in line)
+
+
+@pytest.mark.parametrize("width", [9, 12])
+def test_the_first_extremum_of_a_row(width: int) -> None:
+    x = np.random.default_rng(width).integers(0, 4, (ROWS, width)).astype(np.float32)
+    x[3, 2] = np.nan
+    check(lambda x: (x.argmin(-1), x.argmax(-1)), x, 0)
+    text = hlo.compile(hlo.from_jax(lambda x: x.argmin(-1), x)).as_text("host")
+    assert "vector.reduction" not in text  # across the lanes of a row
 
 
 def test_a_maximum_of_a_row_with_nan_is_nan() -> None:
