@@ -144,15 +144,17 @@ def fold_select(op: ir.Operation, s: Simplifier) -> ir.Value | None:
 
 @TABLE.rule("convert")
 def fold_convert(op: ir.Operation, s: Simplifier) -> ir.Value | None:
-    """Conversions among booleans, integers and real floats, except of floats to integers."""
+    """Conversions among booleans, integers and real floats, except of floats to integers, and of
+    these to complex numbers.
+    """
     operand = s.constant(op.operands[0])
     if operand is None or not _is_native(operand):
         return None
     source, target = element_of(op.operands[0]), element_of(op.results[0])
-    if is_complex(source) or is_complex(target):
+    if is_complex(source) or (is_complex(target) and operand.dtype.kind not in "biuf"):
         return None
     dtype = ir.types.to_dtype(target)
-    if is_float(source) and not is_float(target):
+    if is_float(source) and not (is_float(target) or is_complex(target)):
         return None
     # From wide to narrow in one step: NumPy rounds to ml_dtypes' types through f32.
     if is_float(target) and dtype.itemsize < 4 and operand.dtype.itemsize > 4:
