@@ -21,6 +21,7 @@ from hlo.passes.hlo_to_loops.library_kernels import LIBRARY_EMITTERS
 from hlo.passes.hlo_to_loops.loop_kernel import Width, at_best_width, emit_elements
 from hlo.passes.hlo_to_loops.matrix_multiply import emit_matrix_multiply
 from hlo.passes.hlo_to_loops.matrix_vector_kernel import emit_matrix_vector
+from hlo.passes.hlo_to_loops.moved_words import as_words, with_types_of
 from hlo.passes.hlo_to_loops.packed_matrix_kernel import emit_packed_product
 from hlo.passes.hlo_to_loops.sort_kernel import sort_in
 from hlo.passes.hlo_to_loops.tiled_kernel import emit_tiled
@@ -37,12 +38,25 @@ __all__ = ["elemental", "emit_kernel"]
 
 def emit_kernel(region: Region) -> Kernel:
     """The kernel of a region: by its root, or as a loop nest over the elements of its results."""
+    words = as_words(region)
+    kernel = _emitted(region) if words is None else with_types_of(_emitted(words), region)
+    seconds = kernel.seconds or region_seconds(region)
+    return replace(kernel, work=work_of(region), seconds=seconds)
+
+
+def _emitted(region: Region) -> Kernel:
     root = region.results[0].producer if region.results else None
     kernel = None if root is None else _special(region, root)
     if kernel is None and (space := column_space(region.nodes, region.results)) is not None:
         kernel = at_best_width(region, lambda width: emit_columns(region, width, space))
     if kernel is None:
         kernel = at_best_width(region, lambda width: _loops(region, width), tiles=True)
+    return kernel
+
+
+def _member(region: Region) -> Kernel:
+    """Of a composite, whose buffers have the types of the region's tensors."""
+    kernel = _emitted(region)
     seconds = kernel.seconds or region_seconds(region)
     return replace(kernel, work=work_of(region), seconds=seconds)
 
@@ -62,7 +76,7 @@ def _calls_library(region: Region, root: Node) -> bool:
 
 def _special(region: Region, root: Node) -> Kernel | None:
     if is_composite(region):
-        return emit_composite(region, emit_kernel)
+        return emit_composite(region, _member)
     if _calls_library(region, root):
         return emit_matrix_multiply(region, root)
     for emit in (

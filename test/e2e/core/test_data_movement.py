@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from core_programs import Program, Value, sample
 
+import hlo
+
 KINDS = ["f32", "i8", "i1", "bf16", "complex<f32>", "ui4"]
 
 
@@ -282,3 +284,22 @@ def test_values_spread_over_middle_dimensions(
     flat = p.op("reshape", [wide], (size,))
     p.result(p.op("xor" if kind == "i1" else "add", [flat, p.sample((size,), kind)], (size,)))
     p.check()
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "complex<f32>"])
+def test_moved_bits_stay(kind: str) -> None:
+    """Every pattern of 16 bits, those of NaNs that signal too, alone and as a complex number's."""
+    dtype = sample((), kind).dtype
+    words = np.arange(1 << 16, dtype=np.uint16)
+    if dtype.itemsize == 8:
+        words = np.repeat(words.astype(np.uint32) << 16 | 1, 2)
+    x = words.view(dtype).reshape(256, 256)
+    text = (
+        "func.func @main(%x: {0}) -> ({0}, {0}) {{\n"
+        "  %0 = hlo.transpose %x, dims = [1, 0] : ({0}) -> {0}\n"
+        "  %1 = hlo.reverse %x, dims = [0, 1] : {0}\n"
+        "  return %0, %1 : {0}, {0}\n}}"
+    ).format(f"tensor<256x256x{kind}>")
+    turned, reversed_ = hlo.compile(text)(x)
+    assert turned.tobytes() == np.ascontiguousarray(x.T).tobytes()
+    assert reversed_.tobytes() == x[::-1, ::-1].tobytes()
