@@ -22,6 +22,7 @@ from hlo.passes.hlo_to_loops.wide_vectors import is_dear
 # Vectors woven together, at the most: of dear or moved elements; and where little is done, so
 # that rows of more elements are better taken as parts of a vector. WOVEN_ROW: of folded rows.
 WIDEST_DEAR, WIDEST_LIGHT = 7, 5
+WIDEST_MERGED = 8  # of several dimensions, where the alternative is an element at a time
 BLOCK = 1024  # lanes of one work unit
 
 
@@ -39,9 +40,11 @@ def emit_interleaved(region: Region, width: Width) -> Kernel:
     if any(root.size != size for root in region.results):
         raise NotVectorizableError("results of different sizes")
     extents = merge_cuts({cut for root in region.results for cut in em.cuts(root)}, size)
+    if width.merged:
+        extents = _merged(extents)
     if (
         len(extents) < 2
-        or not 1 < extents[-1] <= _widest_inner(region, size)
+        or not 1 < extents[-1] <= _widest_inner(region, size, width)
         or extents[-2] < width.lanes
         or any(t.type.parts != 1 for t in region.results)
     ):
@@ -79,8 +82,17 @@ def emit_interleaved(region: Region, width: Width) -> Kernel:
     return kernel_of(builder, inputs.values(), outputs, units)
 
 
-def _widest_inner(region: Region, size: int) -> int:
+def _merged(extents: Sequence[int]) -> Sequence[int]:
+    """Extents whose last ones, as far as they are short together, are one."""
+    while len(extents) > 2 and extents[-2] * extents[-1] <= WIDEST_MERGED:
+        extents = (*extents[:-2], extents[-2] * extents[-1])
+    return extents
+
+
+def _widest_inner(region: Region, size: int, width: Width) -> int:
     """The longest innermost dimension that is better woven from vectors."""
+    if width.merged:
+        return WIDEST_MERGED
     if has_fold(region):
         return WOVEN_ROW
     moves = any(node.name == "transpose" for node in region.nodes)

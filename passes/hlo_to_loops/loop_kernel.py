@@ -47,7 +47,7 @@ FOLDS = frozenset({"reduce", "reduce_window", "dot_general", "convolution"})
 class Width:
     """One way to emit a kernel: vector lanes, strided loads as gathers, those of folds too, lanes
     of scalar folds, strided loads by tiles, and lanes along the dimension before a short innermost
-    one.
+    one, or before several of them.
     """
 
     lanes: int = 0
@@ -56,6 +56,7 @@ class Width:
     row_lanes: int = 0
     tiled: bool = False
     woven: bool = False
+    merged: bool = False
 
 
 Emit = Callable[[Width], Kernel]
@@ -76,6 +77,7 @@ def at_best_width(region: Region, emit: Emit, *, tiles: bool = False) -> Kernel:
     else:
         widths.insert(1, Width(lanes, gathers=True))
         if tiles:
+            widths.insert(2, Width(lanes, gathers=True, woven=True, merged=True))
             widths.insert(1, Width(lanes, gathers=True, tiled=True))
     if tiles and (folds_are_short(region, WOVEN_ROW) or not has_fold(region)):
         widths.insert(0, Width(lanes, gathers=True, woven=True))

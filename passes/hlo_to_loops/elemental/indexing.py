@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
+from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import ALWAYS, at_least, both, guarded, less_than
 from hlo.passes.hlo_to_loops.element_types import Kind, element_type
@@ -11,6 +12,7 @@ from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError, eleme
 from hlo.passes.hlo_to_loops.gathered_rows import fetch_row
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 from hlo.passes.hlo_to_loops.index_values import clamped_index
+from hlo.passes.hlo_to_loops.parts_of_words import can_look_up_parts, look_up_parts
 
 
 @elemental("dynamic_slice")
@@ -128,6 +130,11 @@ def _looked_up(
     return _lanes_at(em, operand, base, offset)
 
 
+def _is_whole_word(buffer: Buffer) -> bool:
+    """Whether the elements are of 32 or 64 bits, which an instruction gathers."""
+    return buffer.type.memory_bytes in (4, 8)
+
+
 def _lanes_at(em: Emitter, tensor: Tensor, base: Affine, offsets: str) -> Value:
     """Lanes of a tensor, each at an offset of its own behind `base`.
 
@@ -140,7 +147,7 @@ def _lanes_at(em: Emitter, tensor: Tensor, base: Affine, offsets: str) -> Value:
     b, buffer = em.b, em.buffers.get(tensor)
     if buffer is None or tensor in em.sources:
         raise NotVectorizableError("what is looked up in is not in memory")
-    if buffer.type.parts != 1 or buffer.type.memory_bytes not in (4, 8):
+    if buffer.type.parts != 1 or not (_is_whole_word(buffer) or can_look_up_parts(em, buffer)):
         raise NotVectorizableError("no vector instruction looks up elements of that size")
     # Where it reads is not known: nowhere that an output may be written before.
     anywhere = base + Affine.variable(offsets)
@@ -153,6 +160,8 @@ def _lanes_at(em: Emitter, tensor: Tensor, base: Affine, offsets: str) -> Value:
         ramp = b.op(f"arith.constant dense<[{steps}]> : {kind}")
         offsets = b.op(f"arith.addi {offsets}, {ramp} : {kind}")
     mask, passthru = em.mask or b.constant(True, "i1"), b.constant(0, buffer.type.memory)
+    if not _is_whole_word(buffer):
+        return unpack(b, buffer.type, [look_up_parts(em, buffer, base, offsets, mask)])
     raw = b.load(
         f"vector.gather {buffer.name}[{em.index(base)}] [{offsets}], {mask}, {passthru} : "
         f"{buffer.memref}, {kind}, {b.type_of('i1')}, {vector} into {vector}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 from typing import Any
 
 import numpy as np
@@ -26,18 +28,38 @@ def positions(count: int, kind: str, limit: int) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize("index", INTEGERS)
-@pytest.mark.parametrize("kind", ["f32", "i64", "bf16", "complex<f32>"])
+@pytest.mark.parametrize("kind", ["f32", "i64", "i8", "ui16", "f16", "bf16", "complex<f32>"])
 def test_elements(kind: str, index: str) -> None:
     """Whole vectors, and ends under a mask; alone and in a chain."""
     p = Program()
-    for size, count in ((40, 64), (300, 37), (1, 20), (7, 16)):
+    for size, count in ((40, 64), (300, 37), (1, 20), (3, 48), (4, 33), (7, 16)):
         x, i = p.sample((size,), kind), p.argument(positions(count, index, size))
         y = gather(p, x, i, [count], [1], POINT)
         p.result(y, p.op("add", [y, y], [count]))
     p.check()
 
 
-@pytest.mark.parametrize("kind", ["f32", "i32", "f64"])
+def test_bytes_at_any_address_and_none_behind_them() -> None:
+    """Bytes that end where a page ends, behind which nothing may be read."""
+    page = mmap.PAGESIZE
+    memory = np.frombuffer(mmap.mmap(-1, 2 * page), np.uint8)
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.mprotect(ctypes.c_void_p(memory.ctypes.data + page), page, 0) == 0
+    text = (
+        "func.func @main(%x: tensor<7xui8>, %i: tensor<64x1xi32>) -> tensor<64xui8> {\n"
+        f'  %0 = "hlo.gather"(%x, %i) <{{dimension_numbers = #hlo.gather<{POINT}>, '
+        "slice_sizes = array<i64: 1>}> : "
+        "(tensor<7xui8>, tensor<64x1xi32>) -> tensor<64xui8>\n"
+        "  return %0 : tensor<64xui8>\n}"
+    )
+    table = memory[page - 7 : page]
+    table[:] = np.arange(40, 47)
+    where = np.arange(64, dtype=np.int32)[:, None] % 7
+    [found] = hlo.compile(text)(table, where)
+    np.testing.assert_array_equal(found, 40 + where[:, 0])
+
+
+@pytest.mark.parametrize("kind", ["f32", "i32", "f64", "ui8", "bf16"])
 def test_points_of_a_matrix(kind: str) -> None:
     p = Program()
     x = p.sample((30, 50), kind)

@@ -28,11 +28,22 @@ def joint(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     return centred, centred / (1 + x.max(-1, keepdims=True))
 
 
+def upsampled(x: jax.Array) -> jax.Array:
+    return jnp.repeat(x, 2, 0)
+
+
 def from_planes(x: jax.Array) -> jax.Array:
     return jnp.moveaxis(x.reshape(x.shape[-1], -1), 0, -1) + 1
 
 
-FUNCTIONS: list[Callable[..., Any]] = [jax.nn.softmax, unit, scaled, joint, from_planes]
+FUNCTIONS: list[Callable[..., Any]] = [
+    jax.nn.softmax,
+    unit,
+    scaled,
+    joint,
+    from_planes,
+    upsampled,
+]
 
 
 def check(function: Callable[..., Any], x: np.ndarray[Any, Any], rtol: float) -> None:
@@ -70,6 +81,14 @@ def test_rows_are_lanes(width: int) -> None:
     x = np.zeros((ROWS, width), np.float32)
     text = hlo.compile(hlo.from_jax(unit, x)).as_text("host")
     assert ": vector<16xf32>" in next(line for line in text.splitlines() if "math.sqrt" in line)
+
+
+def test_pixels_that_are_repeated_are_woven() -> None:
+    """Six elements of a result, two pixels of three, for each lane."""
+    x = np.random.default_rng(0).integers(0, 256, (20, ROWS, 3)).astype(np.uint8)
+    check(lambda x: jnp.repeat(x, 2, 1), x, 0)
+    text = hlo.compile(hlo.from_jax(lambda x: jnp.repeat(x, 2, 1), x)).as_text("host")
+    assert "vector<16xi8>" in text and "vector.gather" not in text
 
 
 @pytest.mark.parametrize("width", [9, 12])
