@@ -18,7 +18,7 @@ from hlo.passes.hlo_to_loops.scalar_regions import apply
 
 Update = Callable[[Affine, list[Value]], None]
 
-COLUMN_BYTES = 128  # of a window that a thread should have at the least
+COLUMN_BYTES = 512  # of a window that a thread should have at the least: less takes as long
 FEWEST_LANES = 3  # elements of a window that are worth a vector
 COLUMN_UNITS = 4  # at the most: each goes through all indices
 
