@@ -61,8 +61,7 @@ def packs_input(node: Node) -> bool:
     rank = node.operands[0].rank - 2
     if any(stride != 1 for stride in node.attributes.get("window_strides") or (1,) * rank):
         return False
-    apart = any(gap != 1 for gap in node.attributes.get("rhs_dilation") or (1,) * rank)
-    return walks_features(node) or apart
+    return walks_features(node)
 
 
 def input_block(node: Node) -> InputBlock | None:
