@@ -21,6 +21,7 @@ from hlo.passes.fusion.op_traits import (
     is_fusible,
 )
 from hlo.passes.hlo_to_loops.contraction_tiling import lanes_of
+from hlo.passes.hlo_to_loops.gradient_blocks import gradient_plan
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 from hlo.passes.hlo_to_loops.input_blocks import input_block, packs_input
 from hlo.passes.hlo_to_loops.kernel_panels import is_view_of_panels
@@ -92,7 +93,8 @@ class Prologues:
             return 1.0
         if contraction.name == "dot_general":
             return left_times(contraction)
-        block = input_block(contraction)
+        plan = gradient_plan(contraction)
+        block = input_block(contraction) if plan is None else plan.block
         return 1.0 if block is None else block.times
 
     def is_in_memory(self, tensor: Tensor) -> bool:

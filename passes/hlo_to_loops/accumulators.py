@@ -41,6 +41,11 @@ class Accumulators:
         text = f"math.fma {left.name}, {right.name}, {total.name} : {self.vector_type}"
         return Value(self.kind, (b.op(text),), self.lanes)
 
+    def add(self, one: Value, other: Value) -> Value:
+        """Their sum."""
+        name = self.em.b.op(f"arith.addf {one.name}, {other.name} : {self.vector_type}")
+        return Value(self.kind, (name,), self.lanes)
+
     def nest(
         self, extents: Sequence[int], acc: list[Value], step: Step, outer: Sequence[Affine] = ()
     ) -> list[Value]:
@@ -60,8 +65,16 @@ class Accumulators:
         if extent == 1:
             return body(ZERO, acc)
         b = self.em.b
+        return self.between((b.index(0), b.index(extent)), extent, acc, body)
+
+    def between(
+        self, ends: tuple[str, str], extent: int, acc: list[Value],
+        body: Callable[[Affine, list[Value]], list[Value]],
+    ) -> list[Value]:  # fmt: skip
+        """One loop over the indices from one SSA value up to another, all below `extent`."""
+        b = self.em.b
         carried = [(v.name, self.vector_type) for v in acc]
-        with b.loop(b.index(0), b.index(extent), b.index(1), carried) as loop:
+        with b.loop(*ends, b.index(1), carried) as loop:
             index = self.em.variable(loop.iv, extent)
             loop.yielded = [v.name for v in body(index, self._rebuilt(loop.carried))]
         return self._rebuilt(loop.results)

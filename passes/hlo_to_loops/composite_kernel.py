@@ -33,22 +33,31 @@ def emit_composite(region: Region, emit_kernel: EmitKernel) -> Kernel:
     inputs, outputs = argument_buffers(region)
     scratch: list[tuple[int, ElementType]] = []
     buffers = member_buffers(region, inputs, outputs, members, scratch)
-    parts: list[_Part] = []
-    begin = 0
-    for node, (function, kernel) in zip(members, kernels, strict=True):
+    ahead = len(parallel) + len(head)
+    calls: list[_Call] = []
+    ends: list[_Call] = []  # of members that run in parallel
+    for i, (node, (function, kernel)) in enumerate(zip(members, kernels, strict=True)):
         given = [buffers[t] for t in (*node.operands, *node.results)]
         given += [add_scratch(scratch, size, kind) for size, kind in kernel.scratch]
-        parts.append(_Part(function, kernel, begin, given))
-        begin += kernel.units
+        alone = 0 if small or i >= len(parallel) else kernel.tail
+        assert small or i >= len(parallel) or not kernel.head, "a member has units ahead of others"
+        calls.append(_Call(function, kernel, given, 0, kernel.units - alone))
+        if alone:
+            ends.append(_Call(function, kernel, given, kernel.units - alone, alone))
+    calls[ahead:ahead] = ends
+    parts = list[_Part]()
+    begin = 0
+    for call in calls:
+        parts.append(_Part(call, begin))
+        begin += call.units
     runtime = any(kernel.runtime for _, kernel in kernels)
     texts = {name: kernel.text.replace("@NAME", f"@NAME{name}") for name, kernel in kernels}
     parameters = [*inputs.values(), *outputs, *scratch_buffers(scratch)]
-    ahead = len(parallel) + len(head)
     return Kernel(
         text=_text(parameters, runtime, parts, small) + "".join(texts.values()),
         units=min(begin, 1) if small else begin,
         head=0 if small else sum(k.units for _, k in kernels[len(parallel) : ahead]),
-        tail=0 if small else sum(k.units for _, k in kernels[ahead:]),
+        tail=0 if small else sum(c.units for c in calls[ahead:]),
         inputs=tuple(buffer.memref for buffer in inputs.values()),
         outputs=tuple(buffer.memref for buffer in outputs),
         replaces=tuple(
@@ -79,13 +88,22 @@ def member_buffers(
 
 
 @dataclass(frozen=True)
-class _Part:
-    """A member's place: its function, its first work unit, the buffers it is called with."""
+class _Call:
+    """Some work units of a member, from the `first` on, and the buffers it is called with."""
 
     function: str
     kernel: Kernel
-    begin: int
     buffers: list[Buffer]
+    first: int
+    units: int
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The place of such units among those of the launch."""
+
+    call: _Call
+    begin: int
 
 
 def _emitted(members: list[Node], emit_kernel: EmitKernel) -> list[tuple[str, Kernel]]:
@@ -141,12 +159,13 @@ def _text(parameters: list[Buffer], runtime: bool, parts: list[_Part], whole: bo
 
 def _call(i: int, part: _Part, whole: bool) -> list[str]:
     """Does the work units of one member that lie in [%begin, %end), or all of them."""
-    names = [buffer.name for buffer in part.buffers]
-    types = [buffer.memref for buffer in part.buffers]
-    if part.kernel.runtime:
+    call = part.call
+    names = [buffer.name for buffer in call.buffers]
+    types = [buffer.memref for buffer in call.buffers]
+    if call.kernel.runtime:
         names.append("%runtime")
         types.append("!llvm.ptr")
-    first, units = f"%first{i}", part.kernel.units
+    first, units, end = f"%first{i}", call.units, call.first + call.units
     signature = ", ".join([*types, "index", "index"])
     if whole and not units:
         return []
@@ -154,20 +173,20 @@ def _call(i: int, part: _Part, whole: bool) -> list[str]:
         return [
             f"  %low{i} = arith.constant 0 : index",
             f"  %high{i} = arith.constant {units} : index",
-            f"  func.call @NAME{part.function}({', '.join([*names, f'%low{i}', f'%high{i}'])}) : "
+            f"  func.call @NAME{call.function}({', '.join([*names, f'%low{i}', f'%high{i}'])}) : "
             f"({signature}) -> ()",
         ]
     return [
-        f"  {first} = arith.constant {part.begin} : index",
-        f"  %none{i} = arith.constant 0 : index",
-        f"  %units{i} = arith.constant {units} : index",
+        f"  {first} = arith.constant {part.begin - call.first} : index",
+        f"  %none{i} = arith.constant {call.first} : index",
+        f"  %units{i} = arith.constant {end} : index",
         f"  %from{i} = arith.subi %begin, {first} : index",
         f"  %to{i} = arith.subi %end, {first} : index",
         f"  %low{i} = arith.maxsi %from{i}, %none{i} : index",
         f"  %high{i} = arith.minsi %to{i}, %units{i} : index",
         f"  %some{i} = arith.cmpi slt, %low{i}, %high{i} : index",
         f"  scf.if %some{i} {{",
-        f"    func.call @NAME{part.function}({', '.join([*names, f'%low{i}', f'%high{i}'])}) : "
+        f"    func.call @NAME{call.function}({', '.join([*names, f'%low{i}', f'%high{i}'])}) : "
         f"({signature}) -> ()",
         "  }",
     ]

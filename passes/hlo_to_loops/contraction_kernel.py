@@ -13,9 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.accumulators import Accumulators
-from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
+from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.contraction_tiling import (
     FEWEST_SHARING,
@@ -55,6 +54,7 @@ from hlo.passes.hlo_to_loops.sums_in_parts import (
     inputs_of,
     part_of,
 )
+from hlo.passes.hlo_to_loops.tile_results import TileResults
 from hlo.passes.hlo_to_loops.word_tile import WordTiles
 
 
@@ -103,7 +103,7 @@ class _Tiles:
         self.kind = sums_type(node.results[0].type)
         self.prefetch_line: Affine | None = None
         self.prefetched = -(-tiling.vectors // tiling.row_blocks)  # lines for each step
-        self.written: set[Affine] = set()
+        self.results = TileResults(self.em, region, node.results[0], tiling, self.outputs)
         self.packing: KernelPacking | None = None
         self.panels = self._panels()
         if self.panels is None and self._packs_columns():
@@ -208,13 +208,13 @@ class _Tiles:
             self.inputs.values(),
             self.outputs,
             units,
-            in_place=read_where_written(em, self.inputs.values(), self.written),
+            in_place=read_where_written(em, self.inputs.values(), self.results.written),
         )
 
     def _pack_columns(self, packing: KernelPacking, group: Affine, column_block: Affine) -> None:
         tiling = self.tiling
         first = group * tiling.shape[-1] + column_block * tiling.width
-        self._either(
+        self.results.either(
             column_block, tiling.column_blocks, tiling.last_columns != tiling.width,
             lambda _: packing.pack(first, tiling.width),
             lambda _: packing.pack(first, tiling.last_columns),
@@ -337,45 +337,11 @@ class _Tiles:
             b.effect(f"memref.prefetch {place}, read, locality<2>, data : {buffer.memref}")
 
     def _edges(self, outer: Sequence[Affine], row_block: Affine, column_block: Affine) -> None:
-        """Whole tiles, and the cut-off ones at the ends of the rows and of the columns."""
-        tiling = self.tiling
-        last_rows = tiling.row_extent - (tiling.row_blocks - 1) * tiling.rows
-
-        def with_rows(block: Affine, rows: int) -> None:
-            self._either(
-                column_block, tiling.column_blocks, tiling.last_columns != tiling.width,
-                lambda column: self._tile(outer, block, column, rows, tiling.width),
-                lambda column: self._tile(outer, block, column, rows, tiling.last_columns),
-            )  # fmt: skip
-
-        self._either(
-            row_block, tiling.row_blocks, last_rows != tiling.rows,
-            lambda block: with_rows(block, tiling.rows), lambda block: with_rows(block, last_rows),
+        """Whole tiles, and those at the ends."""
+        self.results.edges(
+            row_block, column_block,
+            lambda block, column, rows, columns: self._tile(outer, block, column, rows, columns),
         )  # fmt: skip
-
-    def _either(
-        self,
-        block: Affine,
-        blocks: int,
-        uneven: bool,
-        whole: Callable[[Affine], None],
-        cut: Callable[[Affine], None],
-    ) -> None:
-        """Calls back with the block, of which more is known where the last one is not whole."""
-        b, em = self.builder, self.em
-        if not uneven:
-            whole(block)
-        elif blocks == 1:
-            cut(block)
-        else:
-            index = em.index(block)
-            inner = b.op(f"arith.cmpi ne, {index}, {b.index(blocks - 1)} : index")
-            with b.when(inner):
-                name = b.load(f"arith.addi {index}, {b.index(0)} : index")
-                whole(em.name_index(name, blocks - 1))
-            last = b.op(f"arith.cmpi eq, {index}, {b.index(blocks - 1)} : index")
-            with b.when(last):
-                cut(ZERO + (blocks - 1))
 
     def _tile(
         self,
@@ -385,30 +351,9 @@ class _Tiles:
         rows: int,
         columns: int,
     ) -> None:
-        em, b, tiling = self.em, self.builder, self.tiling
-        lanes = tiling.lanes
-        vectors = -(-columns // lanes)
-        rest = columns - (vectors - 1) * lanes
-        mask = None
-        if rest != lanes:
-            mask = b.first_lanes(rest, lanes)
-        column = column_block * tiling.width
-        names: list[str] = []
-        for v in range(vectors):
-            name = b.load(f"arith.addi {em.index(column)}, {b.index(v * lanes)} : index")
-            em.variable(name, tiling.shape[-1])
-            names.append(name)
-        masks = [mask if v == vectors - 1 else None for v in range(vectors)]
-        places: list[list[Affine]] = []
-        for r in range(rows):
-            place = [ZERO] * len(tiling.shape)
-            for d, index in zip(tiling.outer, outer[1:], strict=True):
-                place[d] = index
-            if tiling.grouped:
-                place[-2] = outer[0]
-            if tiling.row_dim >= 0:
-                place[tiling.row_dim] = em.bounded(row_block * tiling.rows + r, tiling.row_extent)
-            places.append(place)
+        results = self.results
+        names, masks = results.lanes_of(column_block, columns)
+        places = results.places(outer, row_block, rows)
         waiting, count = self.waiting, len(names)
         if waiting is not None and not self.inputs_met.count:
             found = waiting.take(rows, count)
@@ -418,14 +363,7 @@ class _Tiles:
         if waiting is not None and self.inputs_met.count:
             waiting.put(rows, count, [total for row in totals for total in row])
         else:
-            self._finish(places, names, masks, totals)
-
-    def _dims(self, place: Sequence[Affine], name: str) -> list[Affine]:
-        """The index in each dimension of the result at a place of the tiling and a lane."""
-        if not self.tiling.grouped:
-            return [*place[:-1], Affine.variable(name)]
-        feature = place[-2] * self.tiling.shape[-1] + Affine.variable(name)
-        return [*place[:-2], feature]
+            results.finish(places, names, masks, totals)
 
     def _accumulate(
         self, places: Sequence[list[Affine]], names: Sequence[str], masks: Sequence[str | None]
@@ -433,10 +371,10 @@ class _Tiles:
         """The contraction at every position of the tile: [row][vector]."""
         sums = Accumulators(self.em, self.kind, self.tiling.lanes)
         if self.words is not None:
-            first = [self._dims(place, names[0]) for place in places]
+            first = [self.results.dims(place, names[0]) for place in places]
             totals = self.words.total(first, len(names))
         elif takes_padded_tiles(self.node):
-            dims = [[self._dims(place, name) for name in names] for place in places]
+            dims = [[self.results.dims(place, name) for name in names] for place in places]
             tile = PaddedTile(sums, self.node, self.tiling.row_dim, dims, names, masks)
             right_at = tile.windows[0][0].right_at
             begun = self._begun(sums, len(places), len(names))
@@ -463,7 +401,7 @@ class _Tiles:
             row: list[Contraction] = []
             for name, mask in zip(names, masks, strict=True):
                 with em.vector(name, lanes, mask):
-                    row.append(contraction_of(em, self.node, self._dims(place, name)))
+                    row.append(contraction_of(em, self.node, self.results.dims(place, name)))
             contractions.append(row)
 
         def step(indices: Sequence[Affine], acc: list[Value]) -> list[Value]:
@@ -484,24 +422,3 @@ class _Tiles:
         return sums.nest(
             outermost, begun, lambda at, acc: step([*at[1:], inputs.first + at[0]], acc)
         )
-
-    def _finish(
-        self, places: Sequence[list[Affine]], names: Sequence[str], masks: Sequence[str | None],
-        totals: Sequence[Sequence[Value]],
-    ) -> None:  # fmt: skip
-        """Rounds, applies what follows the contraction, stores."""
-        em, b, tensor = self.em, self.builder, self.node.results[0]
-        strides = suffix_products(self.tiling.shape)
-        for place, row in zip(places, totals, strict=True):
-            for name, mask, total in zip(names, masks, row, strict=True):
-                with em.vector(name, self.tiling.lanes, mask):
-                    em.hoist_from_here()
-                    offset = Affine.variable(name)
-                    for index, stride in zip(place[:-1], strides, strict=False):
-                        offset = offset + index * stride
-                    position = Position.of_offset(offset)
-                    self.written.add(offset)
-                    em.pin(tensor, position, elementwise.convert(b, total, tensor.type))
-                    values = [em.element(root, position) for root in self.region.results]
-                    for value, buffer in zip(values, self.outputs, strict=True):
-                        em.store(value, buffer, offset)

@@ -85,6 +85,11 @@ class InputPacking:
         for d, label in enumerate(self.output[:-1]):
             index = first.get(d, ZERO)
             self.starts[label] = index if label == "b" else index * self.strides[int(label)]
+        self.pack_box(self.starts)
+
+    def pack_box(self, starts: Mapping[str, Affine]) -> None:
+        """Packs the box that begins at an index of each dimension, as `starts` has them."""
+        self.starts = dict(starts)
         gathers, self.em.gathers = self.em.gathers, True
         self._along(0, {}, ZERO)
         self.em.gathers = gathers

@@ -84,6 +84,7 @@ def kernel_of(
     in_place: Sequence[int] = (), replaces: Sequence[tuple[int, int]] = (),
     updates: Sequence[int] | None = None, update_safe: bool = False,
     scratch: Sequence[Buffer] = (), runtime: bool = False, declarations: Sequence[str] = (),
+    tail: int = 0,
 ) -> Kernel:  # fmt: skip
     """The kernel whose body a builder holds; what is not said here is as in `Kernel`.
 
@@ -106,6 +107,7 @@ def kernel_of(
         scratch=tuple((buffer.elements, buffer.type) for buffer in scratch),
         runtime=runtime,
         declarations=tuple(declarations),
+        tail=tail,
     )
 
 

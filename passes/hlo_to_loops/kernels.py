@@ -14,6 +14,7 @@ from hlo.passes.hlo_to_loops.composite_kernel import emit_composite
 from hlo.passes.hlo_to_loops.contraction_kernel import emit_contraction
 from hlo.passes.hlo_to_loops.cumulative_kernel import emit_cumulative
 from hlo.passes.hlo_to_loops.emitter import NotVectorizableError
+from hlo.passes.hlo_to_loops.gradient_kernel import emit_gradient
 from hlo.passes.hlo_to_loops.graph import Node, Region, is_composite
 from hlo.passes.hlo_to_loops.interleaved_kernel import emit_interleaved
 from hlo.passes.hlo_to_loops.kernel_function import Kernel
@@ -84,6 +85,7 @@ def _special(region: Region, root: Node) -> Kernel | None:
         emit_attention,
         emit_matrix_vector,
         emit_packed_product,
+        emit_gradient,
         emit_contraction,
     ):
         try:

@@ -13,6 +13,7 @@ from hlo.passes.hlo_to_loops.contraction_tiling import (
     tiling_for,
     tiling_of,
 )
+from hlo.passes.hlo_to_loops.gradient_blocks import gradient_plan
 from hlo.passes.hlo_to_loops.graph import Node
 from hlo.passes.hlo_to_loops.input_blocks import input_block
 from hlo.passes.hlo_to_loops.matrix_multiply import matrix_operands
@@ -28,6 +29,8 @@ def takes_prologue(node: Node, operand: int) -> bool:
     if node.operands[0] is node.operands[1]:
         return False
     if node.name == "convolution":
+        if (plan := gradient_plan(node)) is not None:
+            return operand == 0 and plan.parts > 1
         if operand == 0:
             return input_block(node) is not None
         return fits_register_tiles(node) and _holds_columns(node)

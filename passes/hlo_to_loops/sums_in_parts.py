@@ -65,13 +65,17 @@ class WaitingSums:
 
     Args:
         tiles: of a unit.
+        units: that have such sums, in a buffer of the launch; 1 if they are on the stack.
     """
 
-    def __init__(self, em: Emitter, kind: ElementType, tiling: Tiling, tiles: int) -> None:
+    def __init__(
+        self, em: Emitter, kind: ElementType, tiling: Tiling, tiles: int, units: int = 1
+    ) -> None:
         self.em, self.kind, self.tiling = em, kind, tiling
-        self.each = tiling.rows * tiling.width
-        size = tiles * self.each
-        self.buffer = Buffer(em.b.stack_buffer(size, kind.memory), size, kind)
+        self.each, self.tiles = tiling.rows * tiling.width, tiles
+        size = units * tiles * self.each
+        name = "%sums" if units > 1 else em.b.stack_buffer(size, kind.memory)
+        self.buffer = Buffer(name, size, kind)
         self.tile: Affine = ZERO
 
     @staticmethod
@@ -79,13 +83,13 @@ class WaitingSums:
         """Whether there is room for them."""
         return em.b.has_stack(tiles * tiling.rows * tiling.width, kind.memory)
 
-    def clear(self) -> None:
-        """Makes all of them zero."""
-        b, lanes = self.em.b, self.tiling.lanes
-        with b.loop(b.index(0), b.index(self.buffer.elements), b.index(lanes)) as loop:
-            at = self.em.variable(loop.iv, self.buffer.elements)
+    def clear(self, unit: Affine = ZERO) -> None:
+        """Makes all of a unit's zero."""
+        b, lanes, size = self.em.b, self.tiling.lanes, self.tiles * self.each
+        with b.loop(b.index(0), b.index(size), b.index(lanes)) as loop:
+            at = self.em.variable(loop.iv, size)
             with b.width(lanes):
-                self._store(b.constant(0, self.kind.memory), at)
+                self._store(b.constant(0, self.kind.memory), unit * size + at)
 
     def take(self, rows: int, vectors: int) -> list[Value]:
         """The sums of the tile at `tile`, row by row."""

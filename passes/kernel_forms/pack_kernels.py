@@ -18,6 +18,7 @@ from hlo.passes.hlo_to_loops.contraction_tiling import (
     walks_features,
     word_of,
 )
+from hlo.passes.hlo_to_loops.gradient_blocks import gradient_plan
 from hlo.passes.hlo_to_loops.graph import Node, node_of
 from hlo.passes.hlo_to_loops.kernel_panels import PANELS
 from hlo.passes.hlo_to_loops.product_factors import WORD_BYTES
@@ -127,7 +128,7 @@ class _Form:
 
 def _has_panels(node: Node) -> bool:
     """Whether register tiles compute a convolution, and its kernel has panels of columns."""
-    if groups_of(node) > 1 or walks_features(node):
+    if groups_of(node) > 1 or walks_features(node) or gradient_plan(node) is not None:
         return False
     return node.operands[1].size > 0 and fits_register_tiles(node)
 
