@@ -19,6 +19,7 @@ from hlo.passes.fusion.join_reduction_steps import JoinReductionSteps
 from hlo.passes.fusion.join_small_steps import JoinSmallSteps
 from hlo.passes.fusion.share_kernels import ShareKernels
 from hlo.passes.fusion.sink_broadcasts import SinkBroadcasts
+from hlo.passes.kernel_forms.arrange_gradients import ArrangeGradients
 from hlo.passes.kernel_forms.convolutions_to_dots import ConvolutionsToDots
 from hlo.passes.kernel_forms.join_around_updates import JoinAroundUpdates
 from hlo.passes.kernel_forms.merge_updates import MergeUpdates
@@ -97,6 +98,7 @@ def fusion_passes(choice: PipelineChoice = DEFAULT) -> tuple[PipelineElement, ..
         # Transposes, and padding that kernels do not take, become ops and fuse with neighbours.
         PrepareConvolutions(any_window=not composites),
         *((Winograd(),) if composites and fast else ()),  # ahead of what takes other forms
+        *((ArrangeGradients(),) if composites else ()),  # so that few features make whole tiles
         *((SplitTaps(),) if composites else ()),  # few features of a result would not fill vectors
         ConvolutionsToDots(),  # windows of one element: all positions are rows of a product
         *((PackKernels(),) if composites else ()),  # of the convolutions that are left
