@@ -19,7 +19,7 @@ MOST_FEATURES = 8  # of a result: a vector of more is not idle enough
 FEWEST_INPUTS = 16  # features that are summed for each tap: a product's depth
 FEWEST_POSITIONS = 1024  # that share what is packed
 MOST_BYTES = 64 << 20  # of the product
-MOST_TAPS = 64  # that one kernel adds up
+MOST_TAPS = 128  # that one kernel adds up
 
 
 @dataclass(frozen=True)

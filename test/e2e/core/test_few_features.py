@@ -13,6 +13,7 @@ CASES = {
     "image": Case(NHWC, (1, 33, 40, 20), (3, 3, 20, 3)),
     "planes": Case("bf01 oi01 bf01", (2, 16, 20, 41), (2, 16, 3, 3)),
     "planes to lines": Case("bf01 01io b01f", (1, 17, 33, 35), (2, 3, 17, 4)),
+    "many taps": Case(NHWC, (1, 40, 41, 16), (9, 9, 16, 3)),
     "taps apart": Case(NHWC, (1, 40, 40, 16), (3, 3, 16, 1), spread=(2, 4)),
     "signal": Case("b0f 0io b0f", (2, 600, 24), (5, 24, 2), ONE, ONE, ONE),
     "volumes": Case(
