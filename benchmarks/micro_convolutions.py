@@ -107,12 +107,13 @@ class Convolution:
 
     @property
     def pads(self) -> list[tuple[int, int]]:
-        """The same on both sides, as torch has it."""
-        low = self.reach // 2
-        return [
-            (low, max(0, (result - 1) * self.stride + self.reach + 1 - size - low))
-            for size, result in zip(self.sizes, self.results, strict=True)
-        ]
+        """The same on both sides, as torch has it, where the window is odd."""
+        pairs: list[tuple[int, int]] = []
+        for size, result in zip(self.sizes, self.results, strict=True):
+            total = max(0, (result - 1) * self.stride + self.reach + 1 - size)
+            low = self.reach // 2 if self.window % 2 else total // 2
+            pairs.append((low, max(0, total - low)))
+        return pairs
 
     def arguments(self) -> list[Array]:
         """(input, kernel), (result's gradient, kernel) or (input, result's gradient)."""
@@ -317,6 +318,9 @@ def cases() -> Iterator[Case]:
     yield Convolution("3x3 64 at 56, taps 2 apart", (56, 56), 64, 64, 3, dilation=2)
     yield Convolution("3x3 3 to 8 at 128", (128, 128), 3, 8, 3)
     yield Convolution("3x3 64 to 3 at 128", (128, 128), 64, 3, 3)
+    yield Convolution("9x9 32 to 3 at 128", (128, 128), 32, 3, 9)
+    yield Convolution("3x3 512 at 14", (14, 14), 512, 512, 3)
+    yield Convolution("3x3 512 at 28, taps 2 apart", (28, 28), 512, 512, 3, dilation=2)
     yield Convolution(
         "4x4 128 to 64, 32 to 64, transposed", (64, 64), 64, 128, 4, stride=2, transposed=True
     )
@@ -372,12 +376,35 @@ def cases() -> Iterator[Case]:
             f"3x3 64 at 56, planes{end}", (56, 56), 64, 64, 3, planes=True, gradient=by
         )
         yield Convolution(f"audio 3 80 to 384 at 3000{end}", (3000,), 80, 384, 3, gradient=by)
+    yield from _more_gradients()
     for kind in ("max", "average", "gradient of max"):
         yield Pool(f"{kind} pool 3x3 64 at 112, strided", (1, 112, 112, 64), 3, 2, kind)
         yield Pool(
             f"{kind} pool 3x3 64 at 112, strided, planes", (1, 112, 112, 64), 3, 2, kind, True
         )
         yield Pool(f"{kind} pool 2x2 32 at 28, batch 32", (32, 28, 28, 32), 2, 2, kind)
+
+
+def _more_gradients() -> Iterator[Case]:
+    """By the weights: many positions, few features, windows apart."""
+    for name, size, inputs, outputs, window, stride, dilation in (
+        ("3x3 64", 128, 64, 64, 3, 1, 1),
+        ("3x3 3 to 64", 224, 3, 64, 3, 1, 1),
+        ("stem 7x7 3 to 64", 224, 3, 64, 7, 2, 1),
+        ("11x11 3 to 64, 4 apart,", 224, 3, 64, 11, 4, 1),
+        ("3x3 320 to 4", 64, 320, 4, 3, 1, 1),
+        ("3x3 64 to 12", 64, 64, 12, 3, 1, 1),
+        ("1x1 64 to 128, strided,", 56, 64, 128, 1, 2, 1),
+        ("3x3 256, taps 6 apart,", 28, 256, 256, 3, 1, 6),
+    ):
+        yield Convolution(
+            f"{name} at {size}, gradient by the weights", (size, size), inputs, outputs, window,
+            stride=stride, dilation=dilation, gradient="weights",
+        )  # fmt: skip
+    yield Convolution(
+        "audio 3 512 at 1600, strided, gradient by the weights", (1600,), 512, 512, 3, stride=2,
+        gradient="weights",
+    )  # fmt: skip
 
 
 def main() -> int:
