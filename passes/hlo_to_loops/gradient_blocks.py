@@ -37,6 +37,7 @@ WANTED_UNITS = 8  # that threads share
 FEWER_RESULTS = 4  # places of a window for one of the result
 FEWEST_POSITIONS = 256  # of a gradient
 FEWEST_SIDE_BY_SIDE = 8  # input features that rows walk
+MOST_APART = 4  # taps: blocks of few lines read many lines of the input for those further apart
 PACKING = 3  # cycles for a vector of the input that is packed
 MOST_PACKING = 0.25  # of the time of the tiles that read it
 
@@ -108,6 +109,8 @@ def gradient_plan(node: Node) -> GradientPlan | None:
     if 0 in (node.operands[0].size, node.operands[1].size):
         return None
     if any(node.attributes.get("window_reversal") or ()):
+        return None
+    if max(node.attributes.get("window_strides") or (), default=1) > MOST_APART:
         return None
     positions = node.operands[1].size // node.results[0].shape[-1]
     tiling = _tiling(node)
