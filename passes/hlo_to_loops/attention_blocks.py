@@ -16,6 +16,7 @@ from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.elemental.reductions import reducer
 from hlo.passes.hlo_to_loops.folds import accumulator_type, identity_of, monoid_of
 from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.raised_probabilities import Raising
 
 VECTORS = 2  # of rows in a block
 
@@ -34,6 +35,10 @@ class RowBlocks(AttentionEmission):
         self.unroll = next(u for u in (4, 2, 1) if parts.keys % u == 0)
         self.names: list[str] = []
         self.total_at = 0  # where the sums of the rows are kept
+        # The power of two that factors of the last dots in scratch have, unless something is odd:
+        # large or no number.
+        self.raising: Raising | None = None
+        self.odd = ""
 
     def _rows(self, v: int) -> dict[str, Affine]:
         """The row indices of a vector's lanes."""
@@ -125,8 +130,10 @@ class RowBlocks(AttentionEmission):
         parts, em, b = self.parts, self.em, self.b
         for v, total in enumerate(totals):
             self.store(total.name, Affine((), self.total_at + v * self.lanes))
-        if parts.probabilities is parts.weights:
+        raising = self.raising
+        if parts.probabilities is parts.weights and raising is None:
             return
+        late = self.power(raising.bits) if raising is not None and not raising.early else None
         inverses = [self._inverse(total) for total in totals] if parts.quotient else []
         with b.loop(b.index(0), end, b.index(1)) as loop:
             key = em.variable(loop.iv, parts.keys)
@@ -146,14 +153,32 @@ class RowBlocks(AttentionEmission):
                             parts.quotient, self.rounded(parts.quotient, product)
                         )
                     place = self.probabilities_position(self._rows(v), key)
-                    self.store(em.element(parts.probabilities, place).name, line)
+                    name = em.element(parts.probabilities, place).name
+                    if late is not None:
+                        name = b.op(f"arith.mulf {name}, {late} : {self.vector}")
+                    self.store(name, line)
 
     def _inverse(self, total: Value) -> str:
         with self.b.width(self.lanes):
             one = self.b.constant(1.0, self.kind.register)
             inverse = self.b.op(f"arith.divf {one}, {total.name} : {self.vector}")
-        return self.raised(inverse)
+            if self.raising is not None and self.raising.early:
+                power = self.power(self.raising.bits)
+                return self.b.op(f"arith.mulf {inverse}, {power} : {self.vector}")
+            return inverse
 
-    def raised(self, inverse: str) -> str:
-        """1 / total, times what the second dot's result is divided by."""
-        return inverse
+    def power(self, bits: int) -> str:
+        """A power of two in every lane; 1 where something is odd."""
+        b, kind = self.b, self.kind.register
+        with b.width(0):
+            one, power = b.constant(1.0, kind), b.constant(2.0**bits, kind)
+            chosen = b.op(f"arith.select {self.odd}, {one}, {power} : {kind}")
+        with b.width(self.lanes):
+            return b.splat(chosen, kind)
+
+    def lowered(self, sums: Sequence[str]) -> list[str]:
+        """Sums of products with raised factors, divided by their power."""
+        if self.raising is None:
+            return list(sums)
+        power = self.power(-self.raising.bits)
+        return [self.b.op(f"arith.mulf {name}, {power} : {self.vector}") for name in sums]

@@ -10,7 +10,8 @@ leaves the second-level cache).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from hlo.passes.hlo_to_loops import elementwise
@@ -18,7 +19,7 @@ from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.attention_emission import at, lanes_of
 from hlo.passes.hlo_to_loops.attention_gradient_parts import GradientParts
 from hlo.passes.hlo_to_loops.attention_kernel import TILE, Columns, even
-from hlo.passes.hlo_to_loops.attention_panels import FEWEST_BLOCKS, Panel
+from hlo.passes.hlo_to_loops.attention_panels import FEWEST_BLOCKS, Panel, is_any_nan
 from hlo.passes.hlo_to_loops.attention_parts import (
     DEPTH,
     KEY,
@@ -32,6 +33,7 @@ from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.graph import Region, Tensor
 from hlo.passes.hlo_to_loops.kernel_function import Kernel
+from hlo.passes.hlo_to_loops.raised_probabilities import LEAST_OVERFLOW, raising_of_gradient
 from hlo.passes.hlo_to_loops.register_transpose import transpose_square
 
 SUM_VECTORS = 2  # columns of a register tile of sums over rows, in vectors
@@ -68,6 +70,8 @@ def emit_attention_gradient(region: Region, parts: GradientParts) -> Kernel:
 class _Gradient(Columns):
     def __init__(self, region: Region, parts: GradientParts) -> None:
         super().__init__(region, parts.softmax)
+        self.raising = raising_of_gradient(parts.softmax)
+        self.odd_keys = ""  # as `odd`, of the keys alone
         self.gradients = parts
         softmax = parts.softmax
         self.target = self._output(parts.results[0])
@@ -108,6 +112,8 @@ class _Gradient(Columns):
             places = em.dims(Position.of_offset(index), sizes)
             self.where = {row_name(d): p for d, p in zip(outer, places, strict=True)}
             self.panels.pack({**self.where, **{row_name(d): ZERO for d in (*group, self.block)}})
+            if self.raising is not None and self.key_panel is not None:
+                self.odd_keys = self.panels.holds_large(self.key_panel, self.raising.large)
             self._clear()
             self._heads_of_group(group)
             self.where.update({row_name(d): ZERO for d in group})
@@ -155,7 +161,8 @@ class _Gradient(Columns):
             self.store(total.name, Affine((), self.total_at + v * self.lanes))
         self._slopes()
         sums = self._sums(peaks, totals)
-        self._score_gradients(peaks, totals, sums)
+        seen = self._score_gradients(peaks, totals, sums)
+        self._raise(seen)
         self._query_gradient(b.index(parts.keys))
         self._accumulate(gradients.key, DEPTH, self.slope_at, self.keys_at)
         self._accumulate(gradients.value, WIDTH, 0, self.values_at)
@@ -219,10 +226,13 @@ class _Gradient(Columns):
 
     def _score_gradients(
         self, peaks: Sequence[Value], totals: Sequence[Value], sums: Sequence[Value]
-    ) -> None:
-        """dS in place of dP, probabilities in place of the weights."""
+    ) -> list[str]:
+        """dS in place of dP, probabilities in place of the weights. Returns sums of 0 times what is
+        there, which are NaN where an element is large.
+        """
         gradients, parts, em, b = self.gradients, self.parts, self.em, self.b
-        with b.loop(b.index(0), b.index(parts.keys), b.index(1)) as loop:
+        carried = [(self.zero(), self.vector)] * (2 * self.vectors)
+        with b.loop(b.index(0), b.index(parts.keys), b.index(1), carried) as loop:
             key = em.variable(loop.iv, parts.keys)
             for v in range(self.vectors):
                 line = key * self.span + v * self.lanes
@@ -237,12 +247,71 @@ class _Gradient(Columns):
                     probability = em.element(parts.probabilities, place)
                     self.store(slope.name, line + self.slope_at)
                     self.store(probability.name, line)
+                for i, value in enumerate((slope, probability)):
+                    loop.yielded.append(self._looked_at(value.name, loop.carried[2 * v + i]))
         for tensor in (parts.weights, gradients.slope, parts.scores):
             em.sources.pop(tensor, None)
+        return list(loop.results)
+
+    # -- powers of two -----------------------------------------------------------------------------
+    def _looked_at(self, name: str, total: str) -> str:
+        """A sum and 0 times an element, grown so that a large one overflows."""
+        b = self.b
+        if self.raising is None:
+            return total
+        with b.width(self.lanes):
+            power = 2.0 ** (LEAST_OVERFLOW[self.kind.name] - self.raising.large)
+            grown = b.constant(power, self.kind.register)
+            name = b.op(f"arith.mulf {name}, {grown} : {self.vector}")
+        return self.fma(self.zero(), name, total)
+
+    def _raise(self, seen: Sequence[str]) -> None:
+        """Multiplies dS and probabilities by a power of two, if neither they nor what they are
+        multiplied by is large.
+        """
+        parts, em, b, raising = self.parts, self.em, self.b, self.raising
+        if raising is None:
+            return
+        total, *others = [
+            *seen,
+            *self._lines_looked_at(self.query_at, parts.depth),
+            *self._lines_looked_at(self.gradient_at, parts.width),
+        ]
+        for other in others:
+            total = b.op(f"arith.addf {total}, {other} : {self.vector}")
+        if self.key_panel is None:
+            with self._keys_for_values():
+                self.odd_keys = self._holds_large()
+        found = is_any_nan(b, total, self.lanes, self.kind.register)
+        self.odd = b.op(f"arith.ori {found}, {self.odd_keys} : i1")
+        power = self.power(raising.bits)
+        size = parts.keys * self.span
+        with b.loop(b.index(0), b.index(size), b.index(self.lanes)) as loop:
+            place = em.variable(loop.iv, size)
+            for start in (0, self.slope_at):
+                name = b.op(f"arith.mulf {self.load(place + start)}, {power} : {self.vector}")
+                self.store(name, place + start)
+
+    def _lines_looked_at(self, start: int, count: int) -> list[str]:
+        """The sums of `_looked_at` of lines in scratch."""
+        em, b = self.em, self.b
+        carried = [(self.zero(), self.vector)] * self.vectors
+        with b.loop(b.index(0), b.index(count), b.index(1), carried) as loop:
+            line = em.variable(loop.iv, count) * self.span + start
+            for v, old in enumerate(loop.carried):
+                loop.yielded.append(self._looked_at(self.load(line + v * self.lanes), old))
+        return list(loop.results)
 
     # -- gradients ---------------------------------------------------------------------------------
     def _query_gradient(self, end: str) -> None:
         """dS times key, like probabilities times value."""
+        self.value_panel = self.query_panel
+        with self._keys_for_values():
+            self._products(end, False, self.slope_at)
+
+    @contextmanager
+    def _keys_for_values(self) -> Generator[None]:
+        """Makes keys the values that `parts` names, and the query's gradient the result."""
         saved = self.parts
         dot = self.gradients.query
         place = {name: Affine.variable(name) for name, _ in (*dot.other.offset.terms,
@@ -254,8 +323,7 @@ class _Gradient(Columns):
             width=saved.depth,
             result_at=at(dot.result_at, place),
         )
-        self.value_panel = self.query_panel
-        self._products(end, False, self.slope_at)
+        yield
         self.parts = saved
 
     def _accumulate(self, dot: Contraction, name: str, lines: int, sums_at: int) -> None:
@@ -275,7 +343,7 @@ class _Gradient(Columns):
 
         def tile(column: Affine, key: Affine, count: int) -> None:
             places = [(r, v) for r in range(count) for v in range(vectors)]
-            carried = [(self.load(at_sum(key, column, r, v)), self.vector) for r, v in places]
+            carried = [(self.zero(), self.vector)] * len(places)
             with b.loop(em.index(repeated), b.index(self.span), b.index(1), carried) as loop:
                 row = em.variable(loop.iv, self.span)
                 right: list[str] = []
@@ -292,8 +360,16 @@ class _Gradient(Columns):
                     for v in range(vectors):
                         old = loop.carried[r * vectors + v]
                         loop.yielded.append(self.fma(factor, right[v], old))
+            power = self.power(-self.raising.bits) if self.raising is not None else None
             for (r, v), total in zip(places, loop.results, strict=True):
-                self.store(total, at_sum(key, column, r, v))
+                place = at_sum(key, column, r, v)
+                old = self.load(place)
+                self.store(
+                    b.op(f"arith.addf {old}, {total} : {self.vector}")
+                    if power is None
+                    else self.fma(total, power, old),
+                    place,
+                )
 
         def tiles(column: Affine) -> None:
             self._over(whole, count, lambda key: tile(column, key, count))

@@ -23,7 +23,6 @@ from hlo.passes.hlo_to_loops.attention_blocks import RowBlocks
 from hlo.passes.hlo_to_loops.attention_emission import at, lanes_of
 from hlo.passes.hlo_to_loops.attention_panels import (
     FEWEST_BLOCKS,
-    LEAST_OVERFLOW,
     Panel,
     Panels,
     is_any_nan,
@@ -34,7 +33,6 @@ from hlo.passes.hlo_to_loops.attention_parts import (
     WIDTH,
     AttentionParts,
     Operand,
-    moved_from,
     row_name,
 )
 from hlo.passes.hlo_to_loops.builder import Value
@@ -42,14 +40,12 @@ from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.index_values import index_value
 from hlo.passes.hlo_to_loops.kernel_function import Kernel
+from hlo.passes.hlo_to_loops.raised_probabilities import LEAST_OVERFLOW, raising_of
 from hlo.passes.hlo_to_loops.register_transpose import transpose_square
 
 TILE = 14  # keys, or columns of the values, in a register tile: with two vectors, 28 accumulators
 # exp(x) is 0 below, with a margin: the smallest subnormal is exp(-103.3), exp(-744.4).
 EXP_IS_ZERO = {"f32": -110.0, "f64": -760.0}
-# Times this, no probability is subnormal: Intel's processors take some 150 cycles for each product
-# with one. Sums of such probabilities times values below LARGE do not overflow.
-RAISED_BITS, LARGE_BITS = 24, 101
 
 
 def takes_columns(parts: AttentionParts) -> bool:
@@ -85,8 +81,7 @@ class Columns(RowBlocks):
         self.key_panel: Panel | None = None
         self.value_panel: Panel | None = None
         self.ahead: list[Rows] = []  # that are asked for meanwhile
-        # Whether a value may be large or no number, where keys are skipped or results are raised.
-        self.odd = ""
+        self.raising = raising_of(parts)
 
     def emit(self) -> Kernel:
         parts, em = self.parts, self.em
@@ -120,7 +115,7 @@ class Columns(RowBlocks):
         self._pack(self.parts.query, DEPTH, self.parts.depth, self.query_at)
         peaks, end = self._scores_and_peaks()
         totals = self._weights(peaks, end)
-        if self._raises() and self.value_panel is None:
+        if self.raising is not None and self.value_panel is None:
             self.odd = self._holds_large()
         self._probabilities(peaks, totals, end)
         poison = self._poison(end)
@@ -157,30 +152,13 @@ class Columns(RowBlocks):
     def _pack_panels(self) -> None:
         """Packs what the blocks of a head read, and looks for values that are no numbers."""
         self.panels.pack({**self.where, row_name(self.block): ZERO})
-        if self.value_panel is not None and (self._may_skip() or self._raises()):
-            self.odd = self.panels.holds_large(self.value_panel, LARGE_BITS)
+        if self.value_panel is not None and (self._may_skip() or self.raising is not None):
+            self.odd = self.panels.holds_large(self.value_panel, self._large())
 
-    def _raises(self) -> bool:
-        """Whether probabilities are multiplied by a power of two, and the second dot's results
-        divided by it.
-        """
-        quotient = self.parts.quotient
-        if quotient is None or moved_from(self.parts.probabilities) is not quotient:
-            return False
-        return quotient.type.name == "f32"
-
-    def _power(self, bits: int) -> str:
-        """A power of two in every lane; 1 where values may be too large."""
-        b, kind = self.b, self.kind.register
-        with b.width(0):
-            one, power = b.constant(1.0, kind), b.constant(2.0**bits, kind)
-            chosen = b.op(f"arith.select {self.odd}, {one}, {power} : {kind}")
-        return self._splat(chosen)
-
-    def raised(self, inverse: str) -> str:
-        if not self._raises():
-            return inverse
-        return self.b.op(f"arith.mulf {inverse}, {self._power(RAISED_BITS)} : {self.vector}")
+    def _large(self) -> int:
+        """The power of two from which on a value is looked at with suspicion."""
+        raising = self.raising
+        return raising.large if raising is not None else LEAST_OVERFLOW[self.kind.name] - 1
 
     def _factor(
         self, panel: Panel | None, operand: Operand, tile: str, start: Affine, r: int, line: Affine,
@@ -433,10 +411,10 @@ class Columns(RowBlocks):
         return True
 
     def _holds_large(self) -> str:
-        """Whether a value may be NaN, or at least 2**LARGE_BITS: an i1."""
+        """Whether a value may be NaN or large: an i1."""
         b = self.b
         with b.width(self.lanes):
-            power = 2.0 ** (LEAST_OVERFLOW[self.kind.name] - LARGE_BITS)
+            power = 2.0 ** (LEAST_OVERFLOW[self.kind.name] - self._large())
             grown = b.constant(power, self.kind.register)
         total, *others = self._sums_of_nothing(b.index(0), grown)
         for other in others:
@@ -493,9 +471,7 @@ class Columns(RowBlocks):
                     self.value_panel, parts.value, loop.iv, column, r, key, (WIDTH, KEY)),
                 lines,
             )  # fmt: skip
-            if self._raises():
-                power = self._power(-RAISED_BITS)
-                sums = [b.op(f"arith.mulf {name}, {power} : {self.vector}") for name in sums]
+            sums = self.lowered(sums)
             for r in range(count):
                 for v in range(self.vectors):
                     name = sums[r * self.vectors + v]

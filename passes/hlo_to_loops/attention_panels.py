@@ -18,10 +18,10 @@ from hlo.passes.hlo_to_loops.attention_emission import AttentionEmission, at
 from hlo.passes.hlo_to_loops.attention_parts import Operand
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder
+from hlo.passes.hlo_to_loops.raised_probabilities import LEAST_OVERFLOW
 from hlo.passes.hlo_to_loops.register_transpose import transpose_square
 from hlo.passes.hlo_to_loops.stack import KERNEL_STACK_BYTES
 
-LEAST_OVERFLOW = {"f32": 128, "f64": 1024}  # powers of two
 FEWEST_BLOCKS = 3  # of rows that read a panel: packing takes about a third of a block's products
 MOST_BYTES = KERNEL_STACK_BYTES * 3 // 4  # of a kernel's panels: they are to stay in a cache
 SUMS = 4  # that look for values that are no numbers, side by side
@@ -203,7 +203,9 @@ class Panels:
 
 
 def is_any_nan(b: Builder, name: str, lanes: int, scalar: str) -> str:
-    """Whether a lane of a vector is NaN: an i1."""
+    """Whether a lane of a vector, or a number, is NaN: an i1."""
     with b.width(lanes):
         odd = b.op(f"arith.cmpf uno, {name}, {name} : {b.type_of(scalar)}")
+        if not lanes:
+            return odd
         return b.op(f"vector.reduction <or>, {odd} : {b.type_of('i1')} into i1")

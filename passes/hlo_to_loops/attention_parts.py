@@ -561,13 +561,13 @@ def _quotient_of(
         if (
             node.name == "divide"
             and moved_from(node.operands[0]) is moved_from(weights)
-            and _unconverted_spread(node.operands[1]) is total.results[0]
+            and unconverted_spread(node.operands[1]) is total.results[0]
         ):
             return node.results[0]
     return None
 
 
-def _unconverted_spread(tensor: Tensor) -> Tensor:
+def unconverted_spread(tensor: Tensor) -> Tensor:
     tensor = spread_from(tensor)
     while tensor.producer is not None and tensor.producer.name == "convert":
         tensor = spread_from(tensor.producer.operands[0])

@@ -7,12 +7,13 @@ share them: the first row brings them into the cache.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from hlo.passes.cost.caches import CORE_BYTES
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.attention_emission import AttentionEmission, at
+from hlo.passes.hlo_to_loops.attention_panels import is_any_nan
 from hlo.passes.hlo_to_loops.attention_parts import (
     DEPTH,
     KEY,
@@ -26,6 +27,7 @@ from hlo.passes.hlo_to_loops.emitter import LINE_BYTES, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Region, Tensor
 from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.hlo_to_loops.lines_ahead import fetch_line
+from hlo.passes.hlo_to_loops.raised_probabilities import raising_of
 from hlo.passes.hlo_to_loops.register_transpose import sums_of_lanes
 
 HELD_VECTORS = 8  # of a query that stay in registers
@@ -47,6 +49,7 @@ def emit_attention_rows(region: Region, parts: AttentionParts) -> Kernel:
 class _Rows(AttentionEmission):
     def __init__(self, region: Region, parts: AttentionParts, *, vectorized: bool) -> None:
         super().__init__(region, parts)
+        self.raising = raising_of(parts)
         self.vectorized = vectorized
         self.em.gathers = vectorized
         self.em.row_lanes = self.lanes
@@ -82,11 +85,12 @@ class _Rows(AttentionEmission):
         total_row = Position.of_offset(at(parts.total_at, self.where))
         total = self._folded(parts.weights, parts.total.results[0], total_row)
         self.provide_constantly(parts.total.results[0], total)
-        if parts.probabilities is not parts.weights:
+        if parts.probabilities is not parts.weights or self.raising is not None:
             self._rewrite(
                 parts.weights,
                 parts.probabilities,
                 lambda key: self.probabilities_position(self.where, key),
+                self.raising.bits if self.raising is not None else 0,
             )
         self._product()
         for tensor in (parts.peak.results[0], parts.total.results[0]):
@@ -202,9 +206,9 @@ class _Rows(AttentionEmission):
         return value
 
     def _rewrite(
-        self, source: Tensor, target: Tensor, position: Callable[[Affine], Position]
+        self, source: Tensor, target: Tensor, position: Callable[[Affine], Position], bits: int = 0
     ) -> None:
-        """The row of `source` in scratch becomes that of `target`."""
+        """The row of `source` in scratch becomes that of `target`, times 2**bits."""
         em, b, keys = self.em, self.b, self.parts.keys
         lanes = self.lanes if self.vectorized and keys >= self.lanes else 0
         step = max(lanes, 1)
@@ -214,13 +218,14 @@ class _Rows(AttentionEmission):
             key = em.variable(name, keys)
             if not lanes:
                 self._provide_element(source, key)
-                self.store_scalar(em.element(target, position(key)).name, key)
+                value = em.element(target, position(key)).name
+                self.store_scalar(self._times(value, bits), key)
                 return
             with em.vector(name, lanes, mask):
                 em.hoist_from_here()
                 self._provide_element(source, key)
                 # Scratch has room for whole vectors.
-                self.store(em.element(target, position(key)).name, key)
+                self.store(self._times(em.element(target, position(key)).name, bits), key)
 
         with b.loop(b.index(0), b.index(whole), b.index(step)) as loop:
             element(loop.iv, None)
@@ -228,6 +233,13 @@ class _Rows(AttentionEmission):
             name = b.load(f"arith.addi {b.index(whole)}, {b.index(0)} : index")
             element(name, b.first_lanes(keys - whole, lanes))
         del em.sources[source]
+
+    def _times(self, name: str, bits: int) -> str:
+        """A number times a power of two, at the current width."""
+        b, kind = self.b, self.kind.register
+        if not bits:
+            return name
+        return b.op(f"arith.mulf {name}, {b.constant(2.0**bits, kind)} : {b.type_of(kind)}")
 
     def _provide_element(self, tensor: Tensor, key: Affine) -> None:
         self.provide_constantly(tensor, self._element_of_row(tensor, key))
@@ -254,38 +266,88 @@ class _Rows(AttentionEmission):
             if last - start < lanes:
                 mask = b.first_lanes(last - start, lanes)
             names.append((name, mask))
+        totals = self._lowered(
+            [self.vector] * len(names), lanes, lambda bits: self._sums_of_columns(names, bits)
+        )
+        for (name, mask), total in zip(names, totals, strict=True):
+            with em.vector(name, lanes, mask):
+                em.hoist_from_here()
+                self._store(Affine.variable(name), total)
+
+    def _sums_of_columns(self, names: Sequence[tuple[str, str | None]], bits: int) -> list[str]:
+        """Sums of values, at the columns from `names` on, times what is in scratch times 2**bits.
+
+        Args:
+            names: of the first column of each vector, and its mask.
+        """
+        parts, em, b, lanes = self.parts, self.em, self.b, self.lanes
         carried = [(self.zero(), self.vector)] * len(names)
         with b.loop(b.index(0), b.index(parts.keys), b.index(1), carried) as loop:
             key = em.variable(loop.iv, parts.keys)
             probability = self.load_scalar(key)
             self._ask_for(parts.value, key, WIDTH, parts.width)
             with b.width(lanes):
-                probability = b.splat(probability, self.kind.register)
+                probability = self._times(b.splat(probability, self.kind.register), bits)
             for (name, mask), old in zip(names, loop.carried, strict=True):
                 with em.vector(name, lanes, mask):
                     where = {**self.where, KEY: key, WIDTH: Affine.variable(name)}
                     value = em.load(self.inputs[parts.value.tensor], at(parts.value.offset, where))
                     value = elementwise.convert(b, value, self.kind)
                     loop.yielded.append(self.fma(value.name, probability, old))
-        for (name, mask), total in zip(names, loop.results, strict=True):
-            with em.vector(name, lanes, mask):
-                em.hoist_from_here()
-                self._store(Affine.variable(name), total)
+        return list(loop.results)
+
+    def _lowered(
+        self, types: Sequence[str], lanes: int, sums: Callable[[int], list[str]]
+    ) -> list[str]:
+        """Sums without the power of two that probabilities have; computed again without it where it
+        made one overflow.
+
+        Args:
+            sums: the sums of what is in scratch times 2**bits.
+        """
+        b, kind = self.b, self.kind.register
+        found = sums(0)
+        if self.raising is None:
+            return found
+        bits = -self.raising.bits
+        with b.width(lanes):
+            zero = b.constant(0.0, kind)
+            nothing = [b.op(f"arith.mulf {f}, {zero} : {b.type_of(kind)}") for f in found]
+            total, *others = nothing
+            for other in others:
+                total = b.op(f"arith.addf {total}, {other} : {b.type_of(kind)}")
+        odd = is_any_nan(b, total, lanes, kind)
+        with b.choice(odd, types) as choice:
+            with choice.then():
+                choice.yielded = sums(bits)
+            with choice.otherwise(), b.width(lanes):
+                choice.yielded = [self._times(name, bits) for name in found]
+        return choice.results
 
     def _product_by_element(self) -> None:
         parts, em, b = self.parts, self.em, self.b
         with b.loop(b.index(0), b.index(parts.width), b.index(1)) as columns:
             column = em.variable(columns.iv, parts.width)
-            zero = b.constant(0, self.kind.register)
-            carried = [(zero, self.kind.register)]
-            with b.loop(b.index(0), b.index(parts.keys), b.index(1), carried) as loop:
-                key = em.variable(loop.iv, parts.keys)
-                where = {**self.where, KEY: key, WIDTH: column}
-                value = em.load(self.inputs[parts.value.tensor], at(parts.value.offset, where))
-                value = elementwise.convert(b, value, self.kind)
-                factors = f"{self.load_scalar(key)}, {value.name}, {loop.carried[0]}"
-                loop.yielded = [b.op(f"math.fma {factors} : {self.kind.register}")]
-            self._store(column, loop.results[0])
+
+            def sums(bits: int, column: Affine = column) -> list[str]:
+                return [self._sum_of_column(column, bits)]
+
+            (total,) = self._lowered([self.kind.register], 0, sums)
+            self._store(column, total)
+
+    def _sum_of_column(self, column: Affine, bits: int) -> str:
+        """The sum of a column of the values times what is in scratch times 2**bits."""
+        parts, em, b = self.parts, self.em, self.b
+        carried = [(b.constant(0, self.kind.register), self.kind.register)]
+        with b.loop(b.index(0), b.index(parts.keys), b.index(1), carried) as loop:
+            key = em.variable(loop.iv, parts.keys)
+            where = {**self.where, KEY: key, WIDTH: column}
+            value = em.load(self.inputs[parts.value.tensor], at(parts.value.offset, where))
+            value = elementwise.convert(b, value, self.kind)
+            factor = self._times(self.load_scalar(key), bits)
+            factors = f"{factor}, {value.name}, {loop.carried[0]}"
+            loop.yielded = [b.op(f"math.fma {factors} : {self.kind.register}")]
+        return loop.results[0]
 
     def _store(self, column: Affine, total: str) -> None:
         parts, em = self.parts, self.em
