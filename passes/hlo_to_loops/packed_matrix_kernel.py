@@ -188,7 +188,8 @@ class _Product(PanelPacking):
         with b.loop(first, end, b.index(1)) as loop:
             tile = em.variable(loop.iv, s.tiles)
             self.at_last(
-                self.first_tile + tile, s.all_tiles, s.last_rows != s.rows,
+                self.first_tile + tile, s.all_tiles,
+                s.last_rows != s.rows and not self.widens_last,
                 lambda cut: self._tile(
                     tile, panel, s.last_rows if cut else s.rows, columns, part, packs
                 ),
@@ -422,19 +423,37 @@ class _Product(PanelPacking):
         """
         b, em, s = self.builder, self.em, self.blocking
         vectors = -(-columns // s.lanes)
-        if not self.has_epilogue:
-            for i, value in enumerate(sums):
+
+        def store(cut: bool) -> None:
+            first, end = self._own_rows(rows) if cut else (0, rows)
+            for i, value in enumerate(sums[first * vectors : end * vectors], first * vectors):
                 row, v = divmod(i, vectors)
                 self._finish_vector(tile, panel, ZERO + row, columns, v, lambda value=value: value)
+
+        index = self.first_tile + tile
+        if not self.has_epilogue:
+            self.at_last(index, s.all_tiles, self.widens_last, store)
             return
         self._keep(sums, places)
-        with b.loop(b.index(0), b.index(rows), b.index(1)) as loop:
+        first, end = b.index(0), b.index(rows)
+        if self.widens_last:
+            last = b.op(f"arith.cmpi eq, {em.index(index)}, {b.index(s.all_tiles - 1)} : index")
+            first, end = (
+                b.op(f"arith.select {last}, {b.index(cut)}, {whole} : index")
+                for cut, whole in zip(self._own_rows(rows), (first, end), strict=True)
+            )
+        with b.loop(first, end, b.index(1)) as loop:
             row = em.variable(loop.iv, rows)
             for v in range(vectors):
                 at = places[v] + row * s.width
                 self._finish_vector(
                     tile, panel, row, columns, v, lambda at=at: self.get(self.sums, at)
                 )
+
+    def _own_rows(self, rows: int) -> tuple[int, int]:
+        """Where in a widened tile the rows begin and end that no other tile has."""
+        own = self.blocking.last_rows
+        return (0, own) if self.copies_left else (rows - own, rows)
 
     def _finish_vector(
         self, tile: Affine, panel: Affine, row: Affine, columns: int, vector: int,
@@ -443,7 +462,7 @@ class _Product(PanelPacking):
         """Of a vector of a tile's row."""
         b, em, s, tensor = self.builder, self.em, self.blocking, self.node.results[0]
         first = vector * s.lanes
-        place = em.bounded((self.first_tile + tile) * s.rows + row, s.m)
+        place = em.bounded(self.row_of(tile) + row, s.m)
 
         def store(column: Affine) -> None:
             offset = self.item * (s.m * s.n) + place * s.n + column

@@ -66,6 +66,7 @@ class PanelPacking:
         kind: element type of the sums.
         item, items: index of the product in the batch, and in each batch dimension.
         packs_left: whether the left operand, transposed, is packed as a block.
+        widens_last: whether the last tile, which is cut off, computes as many rows as others do.
         first_tile, first_panel: where the unit's block begins.
         tile_count, panel_count: SSA names of the block's extents.
     """
@@ -97,9 +98,23 @@ class PanelPacking:
             or not self.factors.in_place(lhs)
             or (self.blocking.rows > WAYS and row_bytes % ALIASING_BYTES == 0)
         )
+        self.widens_last = self._can_widen_last()
         self.item, self.items = ZERO, list[Affine]()
         self.first_tile = self.first_panel = ZERO
         self.tile_count = self.panel_count = ""
+
+    def _can_widen_last(self) -> bool:
+        """Whether the last tile may have as many rows as the others: what is computed for nothing
+        is at most half of it, and a second tile in the code takes longer to compile.
+        """
+        s = self.blocking
+        if self.factors.biased or not 0 < s.rows - s.last_rows <= s.last_rows:
+            return False
+        if not self.packs_left:
+            return s.all_tiles > 1
+        # What is packed ends with a run of lanes.
+        first = (s.all_tiles - 1) % s.tiles * s.rows
+        return -(-(first + s.rows) // s.lanes) == -(-(first + s.last_rows) // s.lanes)
 
     # -- scratch -----------------------------------------------------------------------------------
     def make_scratch(self) -> None:
@@ -188,12 +203,23 @@ class PanelPacking:
         """The left operand in a row of a tile at a step of a part of the depth."""
         s = self.blocking
         if not self.copies_left:
-            row_at = (self.first_tile + tile) * s.rows + row
-            return self.factors.left(self.left_at(row_at, part.at + step))
+            return self.factors.left(self.left_at(self.row_of(tile) + row, part.at + step))
         if self.packs_left:
             run, lane = self.em.divmod(tile * s.rows + row, s.lanes)
             return self.get_one(self.copied, run * self.left_pitch + step * s.lanes + lane)
         return self.get_one(self.copied, tile * self.left_pitch + step * self.woven + row)
+
+    def row_of(self, tile: Affine) -> Affine:
+        """The row of the operand that a tile's first row is of: that of a widened one, whose rows
+        are read in place, is as far before its own as it has rows too many.
+        """
+        s, b = self.blocking, self.builder
+        row = (self.first_tile + tile) * s.rows
+        if not self.widens_last or self.copies_left:
+            return row
+        last = s.m - s.rows
+        name = b.op(f"arith.minui {self.em.index(row)}, {b.index(last)} : index")
+        return self.em.variable(name, last + 1)
 
     def right_vector(self, panel: Affine, step: Affine, vector: int) -> str:
         """A vector of a panel of the right operand at a step of the part that is packed."""

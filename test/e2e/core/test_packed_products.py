@@ -187,3 +187,41 @@ def test_deep_products_of_few_tiles(m: int, n: int, k: int, kind: str) -> None:
         product = dot(p, a, b, contract)
         p.result(product, bias_and_residual(p, product, kind))
     p.check(ulps=256)
+
+
+# 100, 196 and 340 rows are tiles of 6, the last of 4; 92 and 405 of 8, the last of 4 and 5. It is
+# as large as the others: rows read in place begin before its own, packed ones end behind.
+@pytest.mark.parametrize(("m", "n", "k"), [
+    (100, 256, 272), (196, 128, 1024), (340, 250, 400), (92, 240, 1024), (405, 144, 300),
+])  # fmt: skip
+@pytest.mark.parametrize("kind", ["f32", "bf16"])
+@pytest.mark.parametrize("computed", [False, True])
+def test_last_tiles_of_fewer_rows(m: int, n: int, k: int, kind: str, computed: bool) -> None:
+    p = Program()
+    for contract in (([1], [0]), TURNED, LEFT):
+        a = p.sample((m, k) if contract[0] == [1] else (k, m), kind)
+        b = p.sample((k, n) if contract[1] == [0] else (n, k), kind)
+        if computed:
+            a = p.op("multiply", [a, p.sample(a.shape, kind)], a.shape)
+        product = dot(p, a, b, contract)
+        p.result(product, bias_and_residual(p, dot(p, a, b, contract), kind))
+    p.check(ulps=128)
+
+
+@pytest.mark.parametrize("m", [100, 196, 92])
+def test_rows_of_the_last_tile_are_added_in_place_once(m: int) -> None:
+    rng = np.random.default_rng(0)
+    n, k = 240, 300
+    a, b, x = (rng.standard_normal(s, np.float32) for s in ((m, k), (k, n), (m, n)))
+    text = f"""func.func @main(
+        %a: tensor<{m}x{k}xf32>, %b: tensor<{k}x{n}xf32>, %x: tensor<{m}x{n}xf32>
+      ) -> tensor<{m}x{n}xf32> {{
+      %0 = hlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<{m}x{k}xf32>, tensor<{k}x{n}xf32>) -> tensor<{m}x{n}xf32>
+      %1 = hlo.add %0, %x : tensor<{m}x{n}xf32>
+      return %1 : tensor<{m}x{n}xf32>
+    }}"""
+    compiled = hlo.compile(text, donate=(2,), vendor=False)
+    assert "memref.alloc()" not in compiled.as_text("host")
+    (found,) = compiled(a, b, x.copy())
+    np.testing.assert_allclose(found, a @ b + x, rtol=1e-4, atol=1e-4)
