@@ -285,7 +285,8 @@ class _Rows(AttentionEmission):
         with b.loop(b.index(0), b.index(parts.keys), b.index(1), carried) as loop:
             key = em.variable(loop.iv, parts.keys)
             probability = self.load_scalar(key)
-            self._ask_for(parts.value, key, WIDTH, parts.width)
+            if not bits:  # else it is the second time
+                self._ask_for(parts.value, key, WIDTH, parts.width)
             with b.width(lanes):
                 probability = self._times(b.splat(probability, self.kind.register), bits)
             for (name, mask), old in zip(names, loop.carried, strict=True):
