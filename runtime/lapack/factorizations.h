@@ -28,8 +28,12 @@ public:
     order = fortran(call.operands[0].rows());
     m = fortran(call.results[0].rows());
     n = fortran(call.results[0].columns());
-    batch = call.results[0].size() == 0 ? 0 : call.results[0].batch(2);
+    rightSides = side == 'L' ? n : m;
     flops = static_cast<double>(m) * n * order;
+    if (!isSmall() && flops >= leastFlopsToCut)
+      parts = std::max(1, rightSides / rightSidesOfPart);
+    flops /= parts;
+    batch = call.results[0].size() == 0 ? 0 : call.results[0].batch(2) * parts;
   }
 
   struct Work {};
@@ -37,22 +41,33 @@ public:
 
   // Row-major tensors are their transposes to the routine: op(A) X = B is X' op(A)' = B', op(A)' being op of A'.
   void solve(int64_t item, const Work &) const {
-    const T *a = call.matrixOf<T>(call.operands[0], item), *from = call.matrixOf<T>(call.operands[1], item);
-    T *b = call.matrixOf<T>(call.results[0], item);
+    const int64_t matrix = item / parts, part = item % parts;
+    const T *a = call.matrixOf<T>(call.operands[0], matrix), *from = call.matrixOf<T>(call.operands[1], matrix);
+    T *b = call.matrixOf<T>(call.results[0], matrix);
+    int rows = call.columnMajor ? m : n, columns = call.columnMajor ? n : m;
+    const int lda = leading(order), ldb = leading(rows);
+    const char sideSeen = call.columnMajor ? side : side == 'L' ? 'R' : 'L';
+    const auto first = static_cast<int>(part * rightSides / parts);
+    const auto end = static_cast<int>((part + 1) * rightSides / parts);
+    (sideSeen == 'L' ? columns : rows) = end - first;
+    const int64_t offset = sideSeen == 'L' ? static_cast<int64_t>(first) * ldb : first;
     if (from != b)
-      std::copy_n(from, static_cast<int64_t>(m) * n, b);
+      for (int64_t column = 0; column < columns; ++column)
+        std::copy_n(from + offset + column * ldb, rows, b + offset + column * ldb);
     if (isSmall())
       return solveSmall(a, b);
     const T one(1);
-    const int rows = call.columnMajor ? m : n, columns = call.columnMajor ? n : m;
-    const char sideSeen = call.columnMajor ? side : side == 'L' ? 'R' : 'L';
     const char uploSeen = call.columnMajor ? uplo : otherTriangle(uplo);
-    const int lda = leading(order), ldb = leading(rows);
-    routine(&sideSeen, &uploSeen, &trans, &diag, &rows, &columns, &one, a, &lda, b, &ldb);
+    routine(&sideSeen, &uploSeen, &trans, &diag, &rows, &columns, &one, a, &lda, b + offset, &ldb);
   }
 
 private:
-  bool isSmall() const { return order <= mostSmallSolve && (side == 'L' ? n : m) <= mostSmallSolve; }
+  // Right-hand sides are solved apart from each other: those of large problems on several threads, in parts that do
+  // not depend on how many there are. A part packs all of the triangle, which is little beside its products.
+  static constexpr double leastFlopsToCut = 4e6;
+  static constexpr int rightSidesOfPart = 64;
+
+  bool isSmall() const { return order <= mostSmallSolve && rightSides <= mostSmallSolve; }
 
   // X op(A) = B is op(A)' X' = B'.
   void solveSmall(const T *a, T *b) const {
@@ -62,13 +77,13 @@ private:
     const bool isLeft = side == 'L', isTransposed = (trans != 'N') == isLeft;
     const Triangle<T> triangle{isTransposed ? matrix.transposed() : matrix, (uplo == 'L') != isTransposed, diag == 'U',
                                trans == 'C'};
-    solveTriangle(triangle, isLeft ? x : x.transposed(), order, isLeft ? n : m);
+    solveTriangle(triangle, isLeft ? x : x.transposed(), order, rightSides);
   }
 
   const Call &call;
   const Routine<T> routine;
   char diag, side, trans, uplo;
-  int order, m, n;
+  int order, m, n, rightSides, parts = 1;
 };
 
 template <typename T> class Cholesky : public PlannedProblem<Cholesky<T>> {

@@ -135,18 +135,33 @@ def test_potrf(letter: str, batch: tuple[int, ...], uplo: str, order: int) -> No
     compare(letter, "potrf", [a], outputs, [2, 2, 0], {0: 0}, uplo=uplo)
 
 
-@pytest.mark.parametrize("letter", LETTERS)
-@pytest.mark.parametrize("flags", ["".join(f) for f in itertools.product("LR", "LU", "NTC", "NU")])
-@pytest.mark.parametrize("order", ORDERS)
-def test_trsm(letter: str, flags: str, order: int) -> None:
+FLAGS = ["".join(flags) for flags in itertools.product("LR", "LU", "NTC", "NU")]
+
+
+def compare_trsm(letter: str, flags: str, order: int, right_sides: int) -> None:
     side, uplo, trans, diag = flags
     batch = (3,)
     a = random(letter, *batch, order, order) / order + np.eye(order, dtype=LETTERS[letter])
-    b = random(letter, *batch, *((order, 6) if side == "L" else (6, order)), seed=1)
+    shape = (order, right_sides) if side == "L" else (right_sides, order)
+    b = random(letter, *batch, *shape, seed=1)
     compare(
         letter, "trsm", [a, b], [(b.shape, b.dtype.str)], [2, 2, 2], {0: 1},
         side=side, uplo=uplo, trans_x=trans, diag=diag,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("flags", FLAGS)
+@pytest.mark.parametrize("order", ORDERS)
+def test_trsm(letter: str, flags: str, order: int) -> None:
+    compare_trsm(letter, flags, order, 6)
+
+
+@pytest.mark.parametrize("letter", "sz")
+@pytest.mark.parametrize("flags", FLAGS)
+def test_trsm_of_right_sides_in_parts(letter: str, flags: str) -> None:
+    """Of 203, three parts: 67, 68 and 68."""
+    compare_trsm(letter, flags, 150, 203)
 
 
 @pytest.mark.parametrize("letter", LETTERS)
