@@ -166,15 +166,27 @@ def _parts(
     own, end, behind = kernel.text.partition(_END)
     if header is None or not end or not _RARE_FUNCTIONS.fullmatch(behind):
         return None
-    *pointers, (first, _), (last, _) = [
-        tuple(part.strip() for part in parameter.split(":", 1))
-        for parameter in re.split(r",\s*(?=%)", header["parameters"])
-    ]
-    return [(n, t) for n, t in pointers], (first, last), own[header.end() :], behind
+    *pointers, (first, _), (last, _) = _split(header["parameters"])
+    return pointers, (first, last), own[header.end() :], behind
+
+
+def _split(parameters: str) -> list[tuple[str, str]]:
+    """(name, type) of each parameter."""
+    pairs = [parameter.split(":", 1) for parameter in re.split(r",\s*(?=%)", parameters)]
+    return [(name.strip(), kind.strip()) for name, kind in pairs]
+
+
+# Of a kernel whose parameters have types alone.
+_PARAMETERS = re.compile(r"\n?func\.func @NAME\((?P<parameters>[^{}()]*)\)")
 
 
 def _types(kernel: Kernel) -> list[str]:
-    """Types of the buffers that a kernel takes."""
+    """Types of the buffers that a kernel's function takes.
+
+    They may be others than the host program's: integers, where elements are but moved.
+    """
+    if (header := _PARAMETERS.match(kernel.text)) is not None:
+        return [kind for _, kind in _split(header["parameters"])[:-2]]
     scratch = [f"memref<{n * t.parts}x{t.memory}>" for n, t in kernel.scratch]
     return [*kernel.inputs, *kernel.outputs, *scratch, *["!llvm.ptr"] * kernel.runtime]
 

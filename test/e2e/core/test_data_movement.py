@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 from core_programs import Program, Value, sample
 
 import hlo
+import hlo.numpy as hnp
+from hlo import lax
 
 KINDS = ["f32", "i8", "i1", "bf16", "complex<f32>", "ui4"]
 
@@ -303,3 +306,24 @@ def test_moved_bits_stay(kind: str) -> None:
     turned, reversed_ = hlo.compile(text)(x)
     assert turned.tobytes() == np.ascontiguousarray(x.T).tobytes()
     assert reversed_.tobytes() == x[::-1, ::-1].tobytes()
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "complex<f32>"])
+def test_kernels_of_words_within_a_loop(kind: str) -> None:
+    """Inlined in the host program's function, whose buffers are of the elements' own type."""
+    x, weights = sample((8, 8), kind), sample((8, 8), "f32", 1)
+    steps = 5
+
+    def function(x: Any, weights: Any) -> Any:
+        def body(_: Any, carry: Any) -> Any:
+            sums, moved, total = carry
+            moved = hnp.roll(hnp.swapaxes(moved, 0, 1), 1, 0)
+            return hnp.sin(sums @ weights) + 1.0, moved, total + hnp.sum(sums)
+
+        zeros = hnp.zeros((16, 8), np.float32)
+        return lax.fori_loop(0, steps, body, (zeros, x, hnp.float32(0)))[1]
+
+    expected = x
+    for _ in range(steps):
+        expected = np.roll(expected.T, 1, 0)
+    assert np.asarray(hlo.jit(function)(x, weights)).tobytes() == expected.tobytes()
