@@ -49,6 +49,7 @@ class Node:
 
     Attributes:
         memo: what the reader knows of attributes of nodes that it read together.
+        splat: what a constant repeats, if that is not what its source says.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Node:
     results: tuple[Tensor, ...] = ()
     regions: tuple[Region, ...] = ()
     memo: dict[int, Any] = field(default_factory=dict[int, Any], repr=False)
+    splat: Any | None = None
 
     @functools.cached_property
     def attributes(self) -> Attributes:
@@ -214,4 +216,6 @@ def captured(node: Node) -> Iterator[Tensor]:
 
 def splat_of(node: Node) -> Any | None:
     """The one value that all elements of a constant have; None if they differ."""
+    if node.splat is not None:
+        return node.splat
     return ir.constants.splat_value(node.source.attributes["value"])

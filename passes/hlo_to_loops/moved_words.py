@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, splat_of
@@ -49,6 +47,7 @@ def as_words(region: Region) -> Region | None:
         moved = Node(node.name, tuple(map(word_of, node.operands)), node.source)
         moved.results = tuple(map(word_of, node.results))
         moved.attributes = node.attributes
+        moved.splat = _word_of_constant(node)
         for result in moved.results:
             result.producer = moved
         nodes.append(moved)
@@ -78,11 +77,11 @@ def _moves(node: Node) -> bool:
     if not _holds_words(node):
         return not node.regions
     if node.name == "constant":
-        return _is_zero(node)
+        return _word_of_constant(node) is not None
     return node.name in _MOVES
 
 
-def _is_zero(node: Node) -> bool:
-    """Whether no bit of a constant is set."""
-    number = splat_of(node)
-    return number is not None and not any(np.asarray(number).tobytes())
+def _word_of_constant(node: Node) -> int | None:
+    """The bits that a constant repeats; None of other ops, and where elements differ."""
+    number = splat_of(node) if node.name == "constant" else None
+    return None if number is None else int.from_bytes(number.tobytes(), "little", signed=True)

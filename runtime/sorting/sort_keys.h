@@ -1,5 +1,5 @@
-// Elements of every type and order as unsigned numbers that order like them. Every file that includes this has functions
-// of its own: some are compiled for processors that not all are.
+// Elements of every type and order as unsigned numbers that order like them. Every file that includes this has
+// functions of its own: some are compiled for processors that not all are.
 #pragma once
 
 #include "../kernel_abi.h"
@@ -29,7 +29,9 @@ template <typename U> static constexpr U infinityBits(int order) {
     return 0; // there is no float of one byte here
 }
 
-static inline bool isCanonical(int order) { return order == HLO_SORT_FLOAT_CANONICAL || order == HLO_SORT_BFLOAT_CANONICAL; }
+static inline bool isCanonical(int order) {
+  return order == HLO_SORT_FLOAT_CANONICAL || order == HLO_SORT_BFLOAT_CANONICAL;
+}
 
 /// The unsigned number that orders like the element whose bits are given.
 template <typename U> static U encode(U bits, const SortKey &key) {

@@ -272,8 +272,7 @@ template <typename U> void sortKeys(U *data, U *spare, int64_t n, bool intoSpare
   mergeKeys(from, half, from + half, n - half, intoSpare ? spare : data);
 }
 
-// ---- Selection
-// -------------------------------------------------------------------------------------------------------
+// ---- Selection ----
 
 using Word = uint64_t; // a key above its position
 constexpr int keyLanes = lanesOf<uint32_t>;
@@ -290,7 +289,8 @@ template <int vectors> inline void leastOfLanes(const uint32_t *keys, int64_t n,
     storeKeys(least + v * keyLanes, found[v]);
 }
 
-// The key of which `wanted` of a register's keys are no larger: of those that fewer than `wanted` are below, the largest.
+// The key of which `wanted` of a register's keys are no larger: of those that fewer than `wanted` are below, the
+// largest.
 inline uint32_t keyOfRank(const uint32_t *keys, int wanted) {
   const Vector all = loadKeys(keys);
   uint32_t rank = 0;

@@ -1,5 +1,6 @@
 // Sorts of bare unsigned keys in vector registers: networks for blocks of 256 or 128 keys, and merges of 64 or 32 keys
-// at a time; and the first few of many keys. A third of the time of a radix sort at a million keys, a twentieth of std::sort's at a few hundred.
+// at a time; and the first few of many keys. A third of the time of a radix sort at a million keys, a twentieth of
+// std::sort's at a few hundred.
 //
 // Ownership: all arrays are the caller's. Thread safety: distinct arrays may be sorted at the same time. Only where
 // hasVectorSort() says so.
@@ -25,8 +26,8 @@ void vectorMerge(const uint64_t *left, int64_t leftSize, const uint64_t *right, 
 /// encodeMany of elements of `size` bytes, 4 at the most.
 void vectorEncode(const char *array, int size, int64_t count, const SortKey &key, uint32_t *codes);
 
-/// A key that at least `wanted` of the n keys do not exceed, and few more: the wanted-th of the least keys of classes of
-/// them. The largest there is where there are no classes enough.
+/// A key that at least `wanted` of the n keys do not exceed, and few more: the wanted-th of the least keys of classes
+/// of them. The largest there is where there are no classes enough.
 uint32_t vectorBound(const uint32_t *keys, int64_t n, int64_t wanted);
 
 /// Writes the keys that are not above `bound`, each above its position (of keys[0]: `position`), and returns how many.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from hlo.diagnostics import UnsupportedError
 from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.element_types import ElementType, Kind
@@ -101,8 +99,6 @@ def constant(b: Builder, type_: ElementType, scalar: Any) -> Value:
             return Value(type_, parts, b.lanes)
         if type_.kind is Kind.BOOL:
             return Value(type_, (b.constant(bool(scalar), "i1"),), b.lanes)
-        if isinstance(scalar, complex | np.complexfloating):
-            scalar = scalar.real  # of a zero that is moved as an integer
         number = float(scalar) if type_.is_float else int(scalar)
     except (TypeError, ValueError) as error:
         raise UnsupportedError(

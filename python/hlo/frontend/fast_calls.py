@@ -31,6 +31,12 @@ class FastCalls:
     def __init__(self) -> None:
         self.known: dict[Hashable, tuple[Run, object]] = {}
 
+    def find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Run, list[Any]] | None:
+        """What runs a call without static arguments, and its leaves; None of a new one."""
+        signature = call_signature(args, kwargs)
+        known = None if signature is None else self.known.get(signature[0])
+        return None if signature is None or known is None else (known[0], signature[1])
+
     def remember(
         self,
         args: tuple[Any, ...],
@@ -63,12 +69,12 @@ class FastCalls:
         self.known[(key, statics) if statics else key] = make(order, found), kept
 
 
-def arranged(order: Sequence[int], run: Callable[..., Any]) -> Run:
-    """What calls a function with leaves that stand in another order."""
+def arranged(order: Sequence[int], run: Run) -> Run:
+    """What runs leaves that stand in another order."""
     if list(order) == list(range(len(order))):
-        return lambda leaves: run(*leaves)
+        return run
     pick = itemgetter(*order)
-    return lambda leaves: run(*pick(leaves))
+    return lambda leaves: run(list(pick(leaves)))
 
 
 def _order_of(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[int]:

@@ -14,7 +14,6 @@ import numpy as np
 
 from hlo import ir
 from hlo.diagnostics import ArgumentError
-from hlo.executable.runtime import call_signature
 from hlo.frontend.dtypes import dtype_name, iinfo
 from hlo.frontend.errors import DtypeError
 from hlo.frontend.fast_calls import FastCalls, Run, arranged
@@ -129,11 +128,9 @@ class Compiled:
             ArgumentError: if the arguments' structure, shapes or dtypes are not those it was
                 compiled for.
         """
-        signature = call_signature(args, kwargs)
-        if signature is not None:
-            known = self._fast.known.get(signature[0])
-            if known is not None:
-                return known[0](signature[1])
+        if (found := self._fast.find(args, kwargs)) is not None:
+            run, leaves = found
+            return run(leaves)
         return self._check_and_run(args, kwargs)
 
     def _check_and_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -176,14 +173,12 @@ class Compiled:
             order: where each flat argument is among them.
             leaves: those of a call.
         """
-        executable, unflatten, run = self.executable, self.unflatten, self.run
+        executable, unflatten = self.executable, self.unflatten
         if any(type(leaf) in _NUMBERS for leaf in leaves):
-            return lambda leaves: run([leaves[i] for i in order])
+            return arranged(order, self.run)
         if are_of_torch(leaves):
-            return arranged(order, lambda *flat: unflatten(as_tensors(executable(*flat))))
-        if list(order) == list(range(len(order))):
-            return lambda leaves: unflatten(executable(*leaves))
-        return arranged(order, lambda *flat: unflatten(executable(*flat)))
+            return arranged(order, lambda flat: unflatten(as_tensors(executable(*flat))))
+        return arranged(order, lambda flat: unflatten(executable(*flat)))
 
     @cached_property
     def unflatten(self) -> Callable[[tuple[Any, ...]], Any]:

@@ -79,7 +79,8 @@ class GraphFunction:
             found = self._compiled.get((signature[0], numbers))
             if found is None:
                 # With the objects that the key names, whose addresses must not be others' later.
-                kept = call_signature(arguments, {}, with_kept=True)
+                named = call_signature(arguments, {}, with_kept=True)
+                kept = None if named is None else named[2]
                 found = self._compiled[(signature[0], numbers)] = self._compile(arguments), kept
             return found[0](arguments)
 

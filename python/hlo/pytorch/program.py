@@ -13,7 +13,6 @@ import numpy as np
 
 from hlo import ir
 from hlo.diagnostics import ArgumentError, UnsupportedError
-from hlo.executable.runtime import call_signature
 from hlo.frontend.fast_calls import FastCalls, Run, arranged
 from hlo.frontend.lowering import aval_of
 from hlo.frontend.shape_dtype import ShapeDtype
@@ -96,11 +95,9 @@ class TorchCompiled:
         Raises:
             ArgumentError: the arguments are not those it was compiled for.
         """
-        signature = call_signature(args, kwargs)
-        if signature is not None:
-            known = self._fast.known.get(signature[0])
-            if known is not None:
-                return known[0](signature[1])
+        if (found := self._fast.find(args, kwargs)) is not None:
+            run, leaves = found
+            return run(leaves)
         return self._check_and_run(args, kwargs)
 
     def _check_and_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -138,12 +135,11 @@ class TorchCompiled:
         return [each.target for each in self.program.inputs if each.role != "argument"]
 
     def _fast_run(self, order: Sequence[int], leaves: Sequence[Any]) -> Run:
-        tensors = any(map(is_tensor, leaves))
-        if not tensors:
-            return arranged(order, lambda *flat: self._run(flat, False))
+        if not any(map(is_tensor, leaves)):
+            return arranged(order, lambda flat: self._run(flat, False))
         torch = live.torch_module()
 
-        def run(*flat: Any) -> Any:
+        def run(flat: list[Any]) -> Any:
             with torch.no_grad():
                 return self._run(flat, True)
 

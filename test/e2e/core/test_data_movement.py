@@ -308,6 +308,35 @@ def test_moved_bits_stay(kind: str) -> None:
     assert reversed_.tobytes() == x[::-1, ::-1].tobytes()
 
 
+@pytest.mark.parametrize(
+    ("kind", "filler"),
+    [
+        *((kind, x) for kind in ("f16", "bf16") for x in ("-0.0", "1.5", "0xFE01", "0xFF80")),
+        ("complex<f32>", "(1.5, -2.0)"),
+        ("complex<f32>", "(0.0, -0.0)"),
+    ],
+)
+def test_constants_among_what_is_moved(kind: str, filler: str) -> None:
+    """Their bits, signs of zeros, infinities and NaNs too."""
+    x = sample((6, 20), kind)
+    text = (
+        f"func.func @main(%x: tensor<6x20x{kind}>) -> tensor<9x50x{kind}> {{\n"
+        f"  %c = hlo.constant dense<{filler}> : tensor<{kind}>\n"
+        "  %0 = hlo.pad %x, %c, low = [1, 2], high = [2, 28], interior = [0, 0] : "
+        f"(tensor<6x20x{kind}>, tensor<{kind}>) -> tensor<9x50x{kind}>\n"
+        f"  return %0 : tensor<9x50x{kind}>\n}}"
+    )
+    (found,) = hlo.compile(text)(x)
+    if filler.startswith("0x"):
+        element = np.array(int(filler, 16), np.uint16).view(x.dtype)
+    else:
+        parts = [float(part) for part in filler.strip("()").split(",")]
+        element = np.array(complex(*parts) if len(parts) > 1 else parts[0]).astype(x.dtype)
+    expected = np.full((9, 50), element)
+    expected[1:7, 2:22] = x
+    assert found.tobytes() == expected.tobytes()
+
+
 @pytest.mark.parametrize("kind", ["f16", "bf16", "complex<f32>"])
 def test_kernels_of_words_within_a_loop(kind: str) -> None:
     """Inlined in the host program's function, whose buffers are of the elements' own type."""

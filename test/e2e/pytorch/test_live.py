@@ -5,6 +5,8 @@ PyTorch is no dependency of the tests: without it, `test_archives.py` alone hold
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -269,6 +271,19 @@ def test_parameters_that_move_are_read_where_they_are() -> None:
                 model.weight.data = model.weight.data.t()
             else:
                 model.weight.mul_(2.0)
+
+
+def test_no_argument_is_kept() -> None:
+    """A graph knows shapes and dtypes of what it was compiled for, not the tensors."""
+    function = torch.compile(lambda x: x * 2, backend=backend)
+    compiled = hlo.from_torch(torch.nn.Softmax(-1), torch.ones(4, 6)).compile()
+    for call in (function, compiled):
+        x = torch.randn(4, 6)
+        kept = weakref.ref(x)
+        call(x), call(x)
+        del x
+        gc.collect()
+        assert kept() is None
 
 
 def test_lazily_negated_and_conjugated_tensors() -> None:

@@ -1,5 +1,5 @@
 // What only moves complex numbers moves words of 64 bits, eight in a vector; what computes of them takes two
-// registers each. Padding with a number that has bits set is not moved as words.
+// registers each.
 // RUN: hlo-opt --compile-to=host --split-input-file %s | FileCheck %s
 
 // CHECK: func.func private @[[NAME:.*]](memref<2048xf32>, memref<2048xf32>)
@@ -32,7 +32,9 @@ func.func @main(%x: tensor<1000xbf16>) -> tensor<1024xbf16> {
 }
 
 // -----
-// CHECK: func.func @{{.*}}(%in0: memref<1000xf16>, %out0: memref<1024xf16>
+// What is padded with is a word of the same bits: 1.0 is 0x3c00.
+// CHECK: func.func @{{.*}}(%in0: memref<1000xi16>, %out0: memref<1024xi16>
+// CHECK: arith.constant {{.*}}15360
 func.func @main(%x: tensor<1000xf16>) -> tensor<1024xf16> {
   %one = hlo.constant dense<1.0> : tensor<f16>
   %0 = hlo.pad %x, %one, low = [8], high = [16], interior = [0] : (tensor<1000xf16>, tensor<f16>) -> tensor<1024xf16>

@@ -222,12 +222,16 @@ def test_arguments_of_a_call_are_checked() -> None:
         model("g (float[2] a, float[2] b) => (float[2] y) { y = Sub(a, b) }")
     ).compile()
     x = np.ones(2, np.float32)
-    assert compiled(x, b=x).tolist() == [0, 0]
-    for args, kwargs in (((x,), {}), ((x, x, x), {}), ((x,), {"c": x}), ((x, x), {"b": x})):
-        with pytest.raises(hlo.ArgumentError, match="expected the inputs a, b"):
-            compiled(*args, **kwargs)
-    with pytest.raises(hlo.ArgumentError, match=r"expected float32\[2\] for b"):
-        compiled(x, np.ones(3, np.float32))
+    for _ in range(2):  # as they are met, then as they were met before
+        assert compiled(x, x).tolist() == [0, 0]
+        assert compiled(3 * x, x).tolist() == [2, 2]
+        assert compiled(x, b=x).tolist() == [0, 0]
+        assert compiled(b=3 * x, a=x).tolist() == [-2, -2]
+        for args, kwargs in (((x,), {}), ((x, x, x), {}), ((x,), {"c": x}), ((x, x), {"b": x})):
+            with pytest.raises(hlo.ArgumentError, match="expected the inputs a, b"):
+                compiled(*args, **kwargs)
+        with pytest.raises(hlo.ArgumentError, match=r"expected float32\[2\] for b"):
+            compiled(x, np.ones(3, np.float32))
 
 
 def test_the_package_onnx_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:

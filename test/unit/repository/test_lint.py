@@ -41,6 +41,13 @@ def test_python_is_formatted() -> None:
     run("ruff", "format", "--check", "--quiet", ".")
 
 
+def test_cpp_is_formatted() -> None:
+    folders = [ROOT / "dialects", ROOT / "runtime"]
+    files = [f for folder in folders for f in folder.rglob("*") if f.suffix in (".cpp", ".h")]
+    assert len(files) > 50
+    run("clang-format", "--dry-run", "--Werror", *map(str, sorted(files)))
+
+
 @pytest.mark.slow
 def test_pyright_finds_nothing() -> None:
     run("pyright")
