@@ -20,6 +20,7 @@ from hlo.passes.simplify.simplifier import Array, RuleTable, Simplifier
 TABLE = RuleTable()
 _MOST_BYTES = 4096
 
+_OF_FLOATS = ("hlo.sqrt", "hlo.floor", "hlo.ceil")
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "hlo.add": np.add,
     "hlo.subtract": np.subtract,
@@ -89,21 +90,28 @@ def fold_divide(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     return _finish(op, s, result, shape, lhs, rhs)
 
 
-@TABLE.rule("negate", "abs", "not", "sqrt")
+@TABLE.rule("negate", "abs", "not", "sign", "sqrt", "floor", "ceil")
 def fold_unary(op: ir.Operation, s: Simplifier) -> ir.Value | None:
-    """Negation, absolute value, complement, and square root of f32 and f64."""
+    """Negation, absolute value, complement, the sign of integers, and of f32 and f64 the square
+    root and the next integers.
+    """
     operand = s.constant(op.operands[0])
     if operand is None or not _is_native(operand):
         return None
     if op.name in ("hlo.abs", "hlo.sqrt") and operand.dtype.kind == "c":
         return None
-    if op.name == "hlo.sqrt" and operand.dtype.name not in ("float32", "float64"):
+    if op.name in _OF_FLOATS and operand.dtype.name not in ("float32", "float64"):
+        return None
+    if op.name == "hlo.sign" and operand.dtype.kind not in "iu":
         return None
     functions: dict[str, Callable[[Any], Any]] = {
         "hlo.negate": np.negative,
         "hlo.abs": np.abs,
         "hlo.not": np.invert,
+        "hlo.sign": np.sign,
         "hlo.sqrt": np.sqrt,
+        "hlo.floor": np.floor,
+        "hlo.ceil": np.ceil,
     }
     (x,), shape = _shrink([operand])
     with np.errstate(all="ignore"):
