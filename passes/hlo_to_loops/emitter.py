@@ -18,8 +18,8 @@ from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, splat_of
 from hlo.passes.hlo_to_loops.loop_space import required_cuts
-from hlo.passes.hlo_to_loops.partial_stores import store_first_lanes
 from hlo.passes.hlo_to_loops.strided_loads import MOST_SKIPPED, Lanes, load_strided
+from hlo.passes.hlo_to_loops.vector_stores import store_first_lanes, store_past_caches
 
 if TYPE_CHECKING:
     from hlo.passes.hlo_to_loops.column_folds import ColumnBlock, ColumnKeeper
@@ -556,23 +556,27 @@ class Emitter:
             return
         base = self.index(offset * parts)
         if mask is None:
-            how = self._streaming(buffer, offset)
-            b.effect(f"vector.store {raw}, {buffer.name}[{base}]{how} : {buffer.memref}, {vector}")
+            if alignment := self._streaming(buffer, offset):
+                store_past_caches(b, raw, buffer, base, parts * b.lanes, alignment)
+                return
+            b.effect(f"vector.store {raw}, {buffer.name}[{base}] : {buffer.memref}, {vector}")
         else:
             b.effect(
                 f"vector.maskedstore {buffer.name}[{base}], {mask}, {raw} : "
                 f"{buffer.memref}, {bits}, {vector}"
             )
 
-    def _streaming(self, buffer: Buffer, offset: Affine) -> str:
-        """Attributes of a store of whole vectors: past the caches where it may be."""
+    def _streaming(self, buffer: Buffer, offset: Affine) -> int:
+        """The alignment, in bytes, of a store of whole vectors past the caches; 0 if it may not be
+        one.
+        """
         size = buffer.type.memory_bytes
         width = min(self.b.lanes * size, LINE_BYTES)
         # The lane variable is a multiple of the lanes in loops over whole vectors.
         others = [offset.constant, *(c for name, c in offset.terms if name != self.lane)]
         if buffer not in self.streams or any(c * size % width for c in others):
-            return ""
-        return f" {{alignment = {width} : i64, nontemporal = true}}"
+            return 0
+        return width
 
 
 ELEMENTALS: dict[str, Elemental] = {}

@@ -6,21 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hlo.executable import runtime
-from hlo.passes.hlo_to_loops.buffer import Buffer
+from hlo.passes.hlo_to_loops.buffer import Buffer, pointer_to
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.element_types import element_type
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
-
-
-def pointer_to(b: Builder, buffer: Buffer) -> str:
-    """The address of a buffer as an `!llvm.ptr`."""
-    address = b.op(
-        f"memref.extract_aligned_pointer_as_index {buffer.name} : {buffer.memref} -> index"
-    )
-    return b.op(
-        f"llvm.inttoptr {b.op(f'arith.index_cast {address} : index to i64')} : i64 to !llvm.ptr"
-    )
 
 
 def _pointer_or_null(b: Builder, buffer: Buffer | None) -> str:

@@ -23,10 +23,10 @@ from hlo.passes.hlo_to_loops.kernel_function import (
     the_only_unit,
 )
 from hlo.passes.hlo_to_loops.lines_ahead import lines_ahead
-from hlo.passes.hlo_to_loops.partial_stores import SHORT_ROW
 from hlo.passes.hlo_to_loops.rows_ahead import rows_ahead
 from hlo.passes.hlo_to_loops.streaming import emit_streaming
 from hlo.passes.hlo_to_loops.survey import segments
+from hlo.passes.hlo_to_loops.vector_stores import SHORT_ROW
 from hlo.passes.hlo_to_loops.wide_vectors import folds_widely, registers_for
 from hlo.passes.hlo_to_loops.work import work_of
 

@@ -14,11 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hlo.passes.hlo_to_loops.affine import suffix_products
-from hlo.passes.hlo_to_loops.buffer import Buffer
+from hlo.passes.hlo_to_loops.buffer import Buffer, pointer_to
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
-from hlo.passes.hlo_to_loops.library_call import pointer_to
 
 SUFFIX = {"f32": "f32", "f64": "f64", "complex<f32>": "c64", "complex<f64>": "c128"}
 

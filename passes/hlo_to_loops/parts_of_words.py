@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hlo.passes.hlo_to_loops.affine import Affine
-from hlo.passes.hlo_to_loops.buffer import Buffer
+from hlo.passes.hlo_to_loops.buffer import Buffer, pointer_to
 from hlo.passes.hlo_to_loops.emitter import Emitter
 
 _WORD_BYTES = 4
@@ -27,11 +27,7 @@ def look_up_parts(em: Emitter, buffer: Buffer, base: Affine, offsets: str, mask:
     kind, narrow = b.type_of("i32"), b.type_of(f"i{8 * size}")
     with b.width(0):
         first = b.op(f"arith.index_cast {em.index(base)} : index to i32")
-        address = b.op(
-            f"memref.extract_aligned_pointer_as_index {buffer.name} : {buffer.memref} -> index"
-        )
-        integer = b.op(f"arith.index_cast {address} : index to i64")
-        pointer = b.op(f"llvm.inttoptr {integer} : i64 to !llvm.ptr")
+    pointer = pointer_to(b, buffer)
     place = b.op(f"arith.addi {offsets}, {b.splat(first, 'i32')} : {kind}")
     if size > 1:
         place = b.op(f"arith.muli {place}, {b.constant(size, 'i32')} : {kind}")

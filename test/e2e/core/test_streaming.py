@@ -1,0 +1,59 @@
+"""Results larger than the caches are written by the host's non-temporal stores, of every type."""
+
+from __future__ import annotations
+
+import re
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import hlo
+from hlo.executable import runtime
+from hlo.passes.hlo_to_loops.elementwise.host_instructions import host_features
+
+# vmovntps, vmovntpd and vmovntdq with an EVEX prefix.
+NON_TEMPORAL = re.compile(
+    rb"\x62[\x31\x71\xb1\xf1\x61\xe1\xc1\x41\xd1\x51\xa1\x21]..[\x2b\xe7]", re.DOTALL
+)
+HAS_AVX512 = {"avx512f", "avx512vl"} <= host_features()
+
+
+def stores_past_caches(dtype: type, elements: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Non-temporal stores in the machine code of x + x."""
+    objects: list[bytes] = []
+    compile_text = runtime.compile_text
+
+    def recorded(*arguments: object) -> bytes:
+        objects.append(compile_text(*arguments))  # type: ignore[arg-type]
+        return objects[-1]
+
+    monkeypatch.setattr(runtime, "compile_text", recorded)
+    x = np.broadcast_to(np.zeros((), dtype), (elements,))
+    hlo.jit(lambda x: x + x, cache=False).lower(x).compile()
+    assert objects
+    return sum(len(NON_TEMPORAL.findall(code)) for code in objects)
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.int8, np.int16, np.complex64],
+)
+def test_large_results(dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 16 MiB and more; where the host has no such instructions, of no type."""
+    found = stores_past_caches(dtype, (16 << 20) // np.dtype(dtype).itemsize, monkeypatch)
+    assert (found > 0) == HAS_AVX512
+
+
+def test_small_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert stores_past_caches(np.float16, 1 << 20, monkeypatch) == 0
+
+
+@pytest.mark.parametrize("moved", [0, 1])
+def test_f16_stored_past_the_caches_is_whole(moved: int) -> None:
+    """Every element, the last ones behind whole vectors as well, and where a result begins beside a
+    cache line.
+    """
+    elements = (8 << 20) + 37
+    x = (np.arange(elements + moved) % 2000).astype(np.float16)[moved:]
+    np.testing.assert_array_equal(hlo.jit(lambda x: x + x)(x), x + x)
