@@ -357,42 +357,103 @@ void countSort(uint8_t *codes, int64_t n) {
   }
 }
 
-/// Sorts codes of 16 bits as words of a vector register.
+/// Sorts many codes of 16 bits by how many there are of each; does nothing when the carver counts.
+void countSort(uint16_t *codes, int64_t n, Carver &carver) {
+  constexpr int64_t values = 1 << 16, lanes = 2; // as above; there are fewer than 2^32 elements
+  auto *counts = carver.take<uint32_t>(lanes * values);
+  if (carver.isCounting())
+    return;
+  std::fill(counts, counts + lanes * values, 0);
+  for (int64_t i = 0; i < n; ++i)
+    ++counts[i % lanes * values + codes[i]];
+  for (int64_t value = 0; value < values; ++value) {
+    const int64_t count = static_cast<int64_t>(counts[value]) + counts[values + value];
+    codes = std::fill_n(codes, count, static_cast<uint16_t>(value));
+  }
+}
+
+/// Sorts codes of 16 bits as words of a vector register; does nothing when the carver counts.
 void sortWidened(uint16_t *codes, int64_t n, int threads, Carver &carver) {
   auto *wide = carver.take<uint32_t>(n);
-  std::copy(codes, codes + n, wide);
+  if (!carver.isCounting())
+    std::copy(codes, codes + n, wide);
   mergeSort(wide, n, threads, VectorSteps<uint32_t>{}, carver);
-  for (int64_t i = 0; i < n; ++i)
+  for (int64_t i = 0; i < n && !carver.isCounting(); ++i)
     codes[i] = static_cast<uint16_t>(wide[i]);
 }
 
-/// Sorts codes in place, or into memory of the carver.
+/// Sorts codes in place, or into memory of the carver; does nothing when that counts.
 template <typename U> const U *sortCodes(U *codes, int64_t n, int threads, Carver &carver) {
-  constexpr int64_t few = 24, many = 1 << 16; // elements: sorted by comparisons, by radix
+  constexpr int64_t few = 24, many = 1 << 16; // elements: sorted by comparisons, by counts of words
   if constexpr (sizeof(U) == 1) {
     if (n > few) {
-      countSort(codes, n);
+      if (!carver.isCounting())
+        countSort(codes, n);
       return codes;
     }
   } else if constexpr (sizeof(U) == 2) {
-    if (n > few && n < many && hasVectorSort()) {
+    if (n >= many) {
+      countSort(codes, n, carver);
+      return codes;
+    }
+    if (n > few && hasVectorSort()) {
       sortWidened(codes, n, threads, carver);
       return codes;
     }
   }
   auto *keys = reinterpret_cast<BareKey<U> *>(codes);
-  return &sortRecords(keys, n, static_cast<int>(sizeof(U)) * 8, threads, carver)->key;
+  const auto *sorted = sortRecords(keys, n, static_cast<int>(sizeof(U)) * 8, threads, carver);
+  return carver.isCounting() ? codes : &sorted->key;
 }
 
-// Not worth counting the memory of: whoever sorts elements must be able to sort records, which are larger.
-template <typename U> bool sortElements(const Problem &p, const Line &line, Carver &carver) {
+/// Elements that differ though their keys are equal: zeros and NaNs, each in the order that they come in. The keys tell
+/// where they go, not which is which.
+template <typename U> struct Alike {
+  U *zeros; // NaNs come from the end, the last one first
+  int64_t n;
+  int64_t zeroCount = 0, nanCount = 0;
+
+  void keep(const char *array, const SortKey &key) {
+    const U infinity = infinityBits<U>(key.order);
+    for (int64_t i = 0; i < n; ++i) {
+      const U bits = element<U>(array, i);
+      const U magnitude = static_cast<U>(bits & ~signBit<U>());
+      if (magnitude == 0)
+        zeros[zeroCount++] = bits;
+      else if (magnitude > infinity)
+        zeros[n - ++nanCount] = bits;
+    }
+  }
+
+  /// Where those that are like an element begin among sorted codes.
+  int64_t placeOf(U bits, const U *codes, const SortKey &key) const {
+    return std::lower_bound(codes, codes + n, encode(bits, key)) - codes;
+  }
+
+  void put(int64_t zeroPlace, int64_t nanPlace, char *array) const {
+    std::memcpy(array + zeroPlace * static_cast<int64_t>(sizeof(U)), zeros, static_cast<size_t>(zeroCount) * sizeof(U));
+    for (int64_t i = 0; i < nanCount; ++i)
+      std::memcpy(array + (nanPlace + i) * static_cast<int64_t>(sizeof(U)), &zeros[n - 1 - i], sizeof(U));
+  }
+};
+
+/// Sorts the elements of a line by themselves; does nothing when the carver counts.
+template <typename U> void sortElements(const Problem &p, const Line &line, Carver &carver) {
   const SortKey &key = p.keys[0];
+  Alike<U> alike{carver.take<U>(isCanonical(key.order) ? p.n : 0), p.n};
+  if (carver.isCounting()) {
+    sortCodes<U>(nullptr, p.n, p.lineThreads, carver);
+    return;
+  }
   if (!keysAreElements<U>(line.inputs[0], p.n, key))
-    return false;
+    alike.keep(line.inputs[0], key); // before they are overwritten
   auto *codes = reinterpret_cast<U *>(line.outputs[0]);
   encodeMany<U>(line.inputs[0], p.n, key, codes);
-  decodeMany<U>(sortCodes(codes, p.n, p.lineThreads, carver), p.n, key, line.outputs[0]);
-  return true;
+  const U *sorted = sortCodes(codes, p.n, p.lineThreads, carver);
+  const int64_t zeroPlace = alike.zeroCount ? alike.placeOf(0, sorted, key) : 0;
+  const int64_t nanPlace = alike.nanCount ? alike.placeOf(static_cast<U>(~signBit<U>()), sorted, key) : 0;
+  decodeMany<U>(sorted, p.n, key, line.outputs[0]);
+  alike.put(zeroPlace, nanPlace, line.outputs[0]);
 }
 
 // ---- Lines ---------------------------------------------------------------------------------------------------------
@@ -420,14 +481,10 @@ void moveOperand(const Problem &p, const Operand &operand, const char *from, cha
 
 void sortLine(const Problem &p, const Line &line, Carver &carver) {
   const int64_t start = carver.mark();
-  const bool isOwnKey =
-      !p.before && p.operands.count == 1 && p.keys.count == 1 && p.wanted() == p.n && p.operands[0].output;
-  if (isOwnKey && !carver.isCounting()) {
-    bool done = false;
-    withUnsigned(p.operands[0].size, [&](auto u) { done = sortElements<decltype(u)>(p, line, carver); });
+  if (!p.before && p.operands.count == 1 && p.keys.count == 1 && p.wanted() == p.n && p.operands[0].output) {
+    withUnsigned(p.operands[0].size, [&](auto u) { sortElements<decltype(u)>(p, line, carver); });
     carver.releaseTo(start);
-    if (done)
-      return;
+    return;
   }
   const int64_t own = p.orderOperand();
   auto *order = carver.take<uint32_t>(own < 0 ? p.n : 0);

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import hlo
+import hlo.numpy as hnp
 from hlo import ir
 from hlo.driver.compile import compile as compile_program
 from hlo.importers import load_program
@@ -128,3 +130,22 @@ def test_positions_are_sorted_along(kind: str, dimension: int, wanted: tuple[int
         np.testing.assert_array_equal(got, np.asarray(want))
     buffers = compiled.memory_analysis().buffers
     assert [b.name for b in buffers if not b.name.startswith("scratch of")] == []
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bytes_an_element"),
+    [
+        (np.uint8, 0),
+        (np.int16, 0),
+        (np.float16, 2),
+        (np.int32, 4),
+        (np.float32, 8),
+        (np.float64, 16),
+    ],
+)
+def test_memory_of_sorts_of_one_operand(dtype: type, bytes_an_element: int) -> None:
+    """Of its elements once, of floats twice, for zeros and NaNs that differ: of no positions."""
+    n = 1 << 20
+    x = np.broadcast_to(np.zeros((), dtype), (n,))
+    arena = hlo.jit(hnp.sort).lower(x).compile().memory_analysis().arena_bytes
+    assert n * bytes_an_element <= arena <= n * bytes_an_element + (520 << 10)
