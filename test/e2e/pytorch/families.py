@@ -235,6 +235,11 @@ def views(x: torch.Tensor, y: torch.Tensor, v: torch.Tensor) -> list[torch.Tenso
     ]
     found += [torch.as_strided(v, (2, 2), (3, 1)), torch.as_strided(v, (3, 2), (1, 2), 1)]
     found += [
+        aten.as_strided_scatter(v, x[0, :2, :2], (2, 2), (3, 1), 0),
+        aten.as_strided_scatter(v, v[:4], (4,), (1,)),
+        aten.as_strided_scatter(y, x, x.shape, x.stride(), 0),
+    ]
+    found += [
         aten.constant_pad_nd(x, [1, 2, 0, 1], 5.0),
         F.pad(x, (1, -1)),
         F.pad(x, (1, 2), "reflect"),

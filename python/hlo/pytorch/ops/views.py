@@ -339,23 +339,55 @@ def unfold(self: Tracer, dimension: int, size: int, step: int) -> Tracer:
     return hnp.moveaxis(windows, place + 1, -1)
 
 
+def _strided_places(
+    self: Tracer, size: Sequence[int], stride: Sequence[int], storage_offset: int | None, op: str
+) -> np.ndarray:
+    """Row-major places of strided elements in `self`, which is taken as contiguous."""
+    places = np.zeros((), np.int64) + (storage_offset or 0)
+    for extent, step in zip(size, stride, strict=True):
+        places = places[..., None] + np.arange(extent) * step
+    if places.size and places.max() >= self.size:
+        raise UnsupportedError(
+            f"{op} goes past the elements of its tensor, whose memory is not known here",
+            op=f"aten.{op}",
+        )
+    return places
+
+
+def _are_first(places: np.ndarray) -> bool:
+    return places.size > 0 and np.array_equal(places.ravel(), np.arange(places.size))
+
+
 @aten("as_strided", "as_strided_copy")
 def as_strided(
     self: Tracer, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tracer:
     """Elements at strides of the row-major order of `self`, which is taken as contiguous."""
-    places = np.zeros((), np.int64) + (storage_offset or 0)
-    for extent, step in zip(size, stride, strict=True):
-        places = places[..., None] + np.arange(extent) * step
+    places = _strided_places(self, size, stride, storage_offset, "as_strided")
     flat = lax.reshape(self, (self.size,))
-    if places.size and np.array_equal(places.ravel(), np.arange(places.size)):
+    if _are_first(places):
         return lax.reshape(lax.slice_in_dim(flat, 0, places.size, axis=0), tuple(size))
-    if places.size and places.max() >= self.size:
-        raise UnsupportedError(
-            "as_strided reads past the elements of its tensor, whose memory is not known here",
-            op="aten.as_strided",
-        )
     return hnp.take(flat, places, axis=0)
+
+
+@aten("as_strided_scatter")
+def as_strided_scatter(
+    self: Tracer,
+    src: Tracer,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Tracer:
+    """The tensor with the elements that `as_strided` reads replaced."""
+    places = _strided_places(self, size, stride, storage_offset, "as_strided_scatter")
+    flat = lax.reshape(self, (self.size,))
+    new = lax.reshape(tensor(src, self.dtype), (src.size,))
+    if _are_first(places):
+        rest = lax.slice_in_dim(flat, places.size, self.size, axis=0)
+        found = hnp.concatenate([new, rest]) if rest.size else new
+    else:
+        found = flat.at[places.ravel()].set(new)
+    return lax.reshape(found, self.shape)
 
 
 @aten("constant_pad_nd")
