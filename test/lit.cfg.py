@@ -39,9 +39,13 @@ for variable in ("PATH", "PYTHONPATH", "HOME", "XDG_CACHE_HOME"):
 # What is tested is compilation: nothing may come from an earlier run.
 config.environment["HLO_CACHE"] = "0"
 TOOLS = "opt run translate place cache reduce bisect"
+_start = f"{sys.executable} -m"
+if "LIT_TOOL_SERVER" in os.environ:  # they are in a process that waits for them
+    _client = Path(__file__).parent / "served_tool.py"
+    _start = f"{sys.executable} -I -S {_client} {os.environ['LIT_TOOL_SERVER']}"
 for tool in (f"hlo-{name}" for name in TOOLS.split()):
     module = f"hlo.tools.{tool.replace('-', '_')}"
-    config.substitutions.append((rf"\b{tool}\b(?!\.)", f"{sys.executable} -m {module}"))
+    config.substitutions.append((rf"\b{tool}\b(?!\.)", f"{_start} {module}"))
 config.substitutions.append(
     (
         r"\bFileCheck\b",
