@@ -82,9 +82,10 @@ class Builder:
         self._defined: list[set[str]] = [set()]
         self._next = 0
         self._stack_bytes = 0
-        # Values of the integer and the float constants, by name.
+        # Values of the integer, the float and the index constants, by name.
         self._integers: dict[str, int] = {}
         self._floats: dict[str, float] = {}
+        self._indices: dict[str, int] = {}
         # How many lanes, the first ones, each mask of `first_lanes` lets through.
         self.lanes_of_mask: dict[str, int] = {}
         # Texts of the functions that the body calls, by name.
@@ -257,7 +258,9 @@ class Builder:
     def index(self, value: int) -> str:
         """A scalar `index` constant, whatever the current width."""
         with self.width(0):
-            return self.constant(value, "index")
+            name = self.constant(value, "index")
+        self._indices[name] = value
+        return name
 
     def has_stack(self, elements: int, scalar: str) -> bool:
         """Whether the kernel may keep another such buffer on the stack."""
@@ -299,10 +302,13 @@ class Builder:
 
     # -- structure ---------------------------------------------------------------------------------
     @contextmanager
-    def _region(self, head: Callable[[], str], *, conditional: bool = False) -> Generator[None]:
+    def _region(
+        self, head: Callable[[], str] | None, *, conditional: bool = False
+    ) -> Generator[None]:
         """Opens a region; when it closes well, `head()` and the body are appended.
 
-        A region left by an exception disappears with all it holds.
+        A region left by an exception disappears with all it holds. One without a head is none of
+        MLIR's: what is computed in it is known in it alone.
         """
         guard = self._guard
         self._regions.append([])
@@ -317,7 +323,8 @@ class Builder:
             raise
         else:
             body = self._regions.pop()
-            self.effect(head())
+            if head is not None:
+                self.effect(head())
             self._regions[-1].extend(body)
         finally:
             self._guard = guard
@@ -331,11 +338,16 @@ class Builder:
     ) -> Generator[Loop]:  # fmt: skip
         """An `scf.for` over `index`; `carried` gives (initial SSA name, MLIR type) pairs.
 
-        Set `loop.yielded` inside the `with`; read `loop.results` after it.
+        Set `loop.yielded` inside the `with`; read `loop.results` after it. Of a loop that is known
+        to go round once there is only the body.
 
         Args:
             unroll: how often LLVM repeats the body in one round; 0 leaves that to it.
         """
+        if (only := self._only_round(lower, upper, step)) is not None:
+            with self._once(only, [init for init, _ in carried]) as loop:
+                yield loop
+            return
         outer = self._defined[-1]
         before = set(outer)
         iv = self.fresh()
@@ -362,6 +374,24 @@ class Builder:
         how = f"count = {unroll} : i32" if unroll > 1 else "disable = true"
         note = f" {{llvm.loop_annotation = #llvm.loop_annotation<unroll = <{how}>>}}"
         self.effect(f"}}{note}" if unroll else "}")
+
+    def _only_round(self, lower: str, upper: str, step: str) -> int | None:
+        """The counter of a loop's one round, if it is known to be the only one."""
+        first, end, stride = map(self._indices.get, (lower, upper, step))
+        if first is None or end is None or stride is None:
+            return None
+        return first if first < end <= first + stride else None
+
+    @contextmanager
+    def _once(self, counter: int, carried: Sequence[str]) -> Generator[Loop]:
+        """The body of a loop that goes round once, in a region of the builder's alone."""
+        with self._region(None):
+            iv = self.fresh()
+            self.effect(f"{iv} = arith.constant {counter} : index")
+            loop = Loop(iv, list(carried), [])
+            yield loop
+        assert len(loop.yielded) == len(carried), "a loop must yield every carried value"
+        loop.results = list(loop.yielded)
 
     @contextmanager
     def when(self, condition: str) -> Generator[None]:

@@ -208,7 +208,14 @@ class _Product(PanelPacking):
         start = self._with_missing(tile, rows, self._start(places, part))
         sums = self._multiply(tile, panel, rows, columns, part, packs, start)
         if s.depth_blocks == 1:
+            if self.has_epilogue:
+                self._keep(sums, places)
             self._finish(tile, panel, rows, columns, sums, places)
+            return
+        if self.has_epilogue:
+            self._keep(sums, places)  # in every part: once in the code
+            with self.builder.when(self.is_part(part, s.depth_blocks - 1)):
+                self._finish(tile, panel, rows, columns, sums, places)
             return
         self.at_last(
             part.index, s.depth_blocks, True,
@@ -418,8 +425,8 @@ class _Product(PanelPacking):
         self, tile: Affine, panel: Affine, rows: int, columns: int, sums: Sequence[str],
         places: Sequence[Affine],
     ) -> None:  # fmt: skip
-        """Rounds a tile of sums, applies what follows the product, stores: a row at a time, which
-        they are in scratch for, or all from registers where nothing follows.
+        """Rounds a tile of sums, applies what follows the product, stores: a row at a time, from
+        scratch, where they are kept, or all from registers where nothing follows.
         """
         b, em, s = self.builder, self.em, self.blocking
         vectors = -(-columns // s.lanes)
@@ -434,7 +441,6 @@ class _Product(PanelPacking):
         if not self.has_epilogue:
             self.at_last(index, s.all_tiles, self.widens_last, store)
             return
-        self._keep(sums, places)
         first, end = b.index(0), b.index(rows)
         if self.widens_last:
             last = b.op(f"arith.cmpi eq, {em.index(index)}, {b.index(s.all_tiles - 1)} : index")

@@ -34,9 +34,14 @@ RANDOM_STATE_FUNCTION = "hlo_rt_random_state"
 NATIVE_FILE = str(_runtime.__file__)
 
 FAST_PASSES = (
-    "function(early-cse,loop-simplify,lcssa,loop-mssa(loop-rotate,licm),early-cse,simplifycfg)"
+    "function(early-cse,loop-simplify,lcssa,loop-mssa(loop-rotate,licm),"
+    "separate-const-offset-from-gep,early-cse,simplifycfg)"
 )
-"""LLVM passes for kernels whose MLIR is optimised already: O3's speed in a tenth of its time."""
+"""LLVM passes for kernels whose MLIR is optimised already: O3's speed in a tenth of its time.
+
+Where a constant is added to a pointer, not to its index, instruction selection takes less time: a
+packed product's kernel is compiled in three quarters of it.
+"""
 
 INLINING_PASSES = (
     "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"

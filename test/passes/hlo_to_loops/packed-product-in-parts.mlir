@@ -6,8 +6,8 @@
 // CHECK: memref.alloca() {{.*}} : memref<9216xf32>
 // CHECK: memref.alloca() {{.*}} : memref<1536xf32>
 // What is packed next is fetched meanwhile: 3 lines for every 4 steps, as there are 4 tiles.
-// CHECK-COUNT-3: memref.prefetch %in1
 // CHECK: %{{.*}}:24 = scf.for
+// CHECK-COUNT-3: memref.prefetch %in1
 // CHECK-COUNT-24: math.fma
 // Nothing follows the last sums: they are stored from their registers.
 // CHECK-COUNT-24: vector.store {{.*}} %out0
