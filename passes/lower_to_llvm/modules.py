@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from hlo import ir
 from hlo.passes.hlo_to_loops.kernel_function import Kernel
+from hlo.passes.lower_to_llvm.kernel_text import descriptors, parts_of, split_parameters
+from hlo.passes.lower_to_llvm.merged_entry import with_called_once
 
 # Kernels hold no vector op that takes another pass: convert-vector-to-llvm would cost a twelfth of
 # all machine code.
@@ -14,8 +16,6 @@ KERNEL_PIPELINE = (
     "builtin.module(convert-scf-to-cf,"
     "convert-func-to-llvm{use-bare-ptr-memref-call-conv=true},convert-to-llvm,reconcile-unrealized-casts)"
 )
-# What a flat memref is in the llvm dialect.
-DESCRIPTOR = "!llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>"
 HOST_PIPELINE = "builtin.module(convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts)"
 
 # A kernel of what most kernels hold.
@@ -39,15 +39,6 @@ func.func @warm_up(%in: memref<64xf32>, %out: memref<64xf32>, %begin: index, %en
 """
 
 
-# The first line of a kernel whose parameters have types alone. One with attributes on its
-# parameters or on itself keeps a function of its own, which is where they count.
-_HEADER = re.compile(r"\n?func\.func @NAME\((?P<parameters>[^{}]*)\) \{\n")
-
-_END = "  return\n}\n"
-# Functions that a kernel calls for what it rarely needs; see `Builder.call_rare`.
-_RARE_FUNCTIONS = re.compile(r"(func\.func private @NAME__[^\n]*\{\n([ %][^\n]*\n)*\}\n)*")
-
-
 def program_text(entry: str, kernels: Mapping[str, Kernel]) -> str | None:
     """The entry and its kernels as one module, to go through `KERNEL_PIPELINE`.
 
@@ -58,6 +49,8 @@ def program_text(entry: str, kernels: Mapping[str, Kernel]) -> str | None:
         None if a kernel cannot be in a module with its caller.
     """
     called = set(_CALLED_KERNEL.findall(entry))
+    entry, merged = with_called_once(entry, kernels)
+    called.difference_update(merged)
     functions = {name: _merged(name, k) for name, k in kernels.items() if name in called}
     if None in functions.values():
         return None
@@ -114,7 +107,7 @@ def kernels_text(kernels: Mapping[str, Kernel], *, merged: bool = False) -> str:
 
 def _merged(name: str, kernel: Kernel) -> str | None:
     """The kernel with the packed calling convention; None if it must keep its own."""
-    parts = _parts(kernel)
+    parts = parts_of(kernel)
     if parts is None:
         return None
     pointers, (begin, end), own, behind = parts
@@ -137,7 +130,7 @@ def _inlined(name: str, kernel: Kernel, has_functions: bool = False) -> str:
     types = _types(kernel)
     parameters = ", ".join(f"%packed_p{i}: !llvm.ptr" for i in range(len(types)))
     start = f"llvm.func internal @{name}__inlined({parameters}) attributes {{always_inline}} {{"
-    parts = _parts(kernel)
+    parts = parts_of(kernel)
     if parts is None:
         names = [f"%m{i}" for i in range(len(types))]
         bounds, own = ("%b", "%e"), _call(name, [*names, "%b", "%e"], types)
@@ -147,33 +140,12 @@ def _inlined(name: str, kernel: Kernel, has_functions: bool = False) -> str:
         names = [value for value, _ in pointers]
     behind = "" if has_functions else behind
     lines = [
-        *_descriptors(types, names),
+        *descriptors(types, names),
         f"  {bounds[0]} = arith.constant 0 : index",
         f"  {bounds[1]} = arith.constant {kernel.units} : index",
     ]
     whole = "\n".join([start, *lines, own, "  llvm.return\n}\n"]) + behind
     return whole.replace("@NAME", f"@{name}")
-
-
-def _parts(
-    kernel: Kernel,
-) -> tuple[list[tuple[str, str]], tuple[str, str], str, str] | None:
-    """(name, type) of a kernel's buffers, names of its bounds, its body, and what stands behind it.
-
-    None if its parameters or itself have attributes, which only count on a function.
-    """
-    header = _HEADER.match(kernel.text)
-    own, end, behind = kernel.text.partition(_END)
-    if header is None or not end or not _RARE_FUNCTIONS.fullmatch(behind):
-        return None
-    *pointers, (first, _), (last, _) = _split(header["parameters"])
-    return pointers, (first, last), own[header.end() :], behind
-
-
-def _split(parameters: str) -> list[tuple[str, str]]:
-    """(name, type) of each parameter."""
-    pairs = [parameter.split(":", 1) for parameter in re.split(r",\s*(?=%)", parameters)]
-    return [(name.strip(), kind.strip()) for name, kind in pairs]
 
 
 # Of a kernel whose parameters have types alone.
@@ -186,7 +158,7 @@ def _types(kernel: Kernel) -> list[str]:
     They may be others than the host program's: integers, where elements are but moved.
     """
     if (header := _PARAMETERS.match(kernel.text)) is not None:
-        return [kind for _, kind in _split(header["parameters"])[:-2]]
+        return [kind for _, kind in split_parameters(header["parameters"])[:-2]]
     scratch = [f"memref<{n * t.parts}x{t.memory}>" for n, t in kernel.scratch]
     return [*kernel.inputs, *kernel.outputs, *scratch, *["!llvm.ptr"] * kernel.runtime]
 
@@ -223,20 +195,7 @@ def _loads(types: Sequence[str], names: Sequence[str]) -> list[str]:
             f"  %packed_s{i} = llvm.getelementptr %args[{i}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr",
             f"  {pointer} = llvm.load %packed_s{i} : !llvm.ptr -> !llvm.ptr",
         ]
-    return [*lines, *_descriptors(types, names)]
-
-
-def _descriptors(types: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Defines `names` as the pointers `%packed_p0...`, as what `types` says; bare ones are so."""
-    lines = [f"  %packed_none = llvm.mlir.poison : {DESCRIPTOR}"]
-    for i, (kind, name) in enumerate(zip(types, names, strict=True)):
-        if kind != "!llvm.ptr":
-            lines += [
-                f"  %packed_d{i} = llvm.insertvalue %packed_p{i}, %packed_none[1] : {DESCRIPTOR}",
-                f"  {name} = builtin.unrealized_conversion_cast %packed_d{i} : {DESCRIPTOR} to "
-                f"{kind}",
-            ]
-    return lines
+    return [*lines, *descriptors(types, names)]
 
 
 def lower(text: str, pipeline: str, context: ir.Context) -> ir.Module:

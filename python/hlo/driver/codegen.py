@@ -23,6 +23,7 @@ from hlo.passes.lower_to_llvm.modules import (
     kernels_text,
     program_text,
 )
+from hlo.passes.lower_to_llvm.rare_functions import with_rare_apart
 
 # Text that is worth a module of its own, which costs a millisecond.
 MODULE_CHARACTERS = 40_000
@@ -42,14 +43,16 @@ class _Unit:
     """Kernels that are compiled as one module.
 
     Attributes:
-        kernels: by their names in the program.
+        kernels: by their names in the program; none in the module of a rare function.
         name: of its object file in the cache.
-        code: the object file, if the cache had it.
+        code: the object file, if there is one from before.
+        text: of the module.
     """
 
     kernels: dict[str, Kernel]
     name: str = ""
     code: bytes | None = None
+    text: str = ""
 
 
 class ProgramCode:
@@ -71,6 +74,9 @@ class ProgramCode:
         self._waiting: dict[str, Kernel] = {}
         self._characters = 0
         self._symbols: dict[tuple[str, str], str] = {}
+        # Modules of functions that kernels rarely need, by what they define, and those begun.
+        self._rare: dict[str, str] = {}
+        self._rare_begun: set[str] = set()
 
         self._first = 0 if _warm.is_set() else self._warm_up()
 
@@ -90,7 +96,7 @@ class ProgramCode:
 
     def add(self, name: str, kernel: Kernel) -> None:
         """Takes a kernel as soon as there is one."""
-        self._waiting[name] = kernel
+        self._waiting[name] = kernel = self._apart(kernel)
         self._characters += len(kernel.text)
         if self._characters < WITH_ENTRY_CHARACTERS:
             return
@@ -112,15 +118,17 @@ class ProgramCode:
             timed: whether the entry measures its kernels; see `hlo.passes.host_to_llvm.Signature`.
         """
         entry = host_to_llvm(placed, replace(signature_of(host), timed=timed))
+        host = replace(host, kernels={n: self._apart(k) for n, k in host.kernels.items()})
         characters = sum(len(kernel.text) for kernel in host.kernels.values())
         if not self._begun and characters < WITH_ENTRY_CHARACTERS:
             together = program_text(entry, host.kernels)
             if together is not None:
-                return [runtime.compile_text(together, KERNEL_PIPELINE, _options_of(entry))]
+                code = runtime.compile_text(together, KERNEL_PIPELINE, _options_of(entry))
+                return [code, *(self._rare_code(s) for s in self._rare if s in together)]
         used, done = self._parts_of(host)
         for group in grouped({n: k for n, k in host.kernels.items() if n not in done}):
             self._begin(group)
-            used.append(True)
+        used += [True] * (len(self._begun) - len(used))
         once = "scf.while" not in entry
         complete = entry_text(entry, host.kernels)
         pipeline = HOST_PIPELINE if complete is entry else KERNEL_PIPELINE
@@ -138,27 +146,63 @@ class ProgramCode:
             symbol = self._symbols[key] = symbol_of(name, kernel)
         return symbol
 
+    def _apart(self, kernel: Kernel) -> Kernel:
+        """The kernel without its rare functions, which are noted."""
+        kernel, modules = with_rare_apart(kernel)
+        self._rare.update(modules)
+        return kernel
+
+    def _rare_code(self, symbol: str) -> bytes:
+        """The object file of a rare function: of this process, of the cache, or made now."""
+        text = self._rare[symbol]
+        if (code := _RARE_CODE.get(text)) is None:
+            unit = self._found(text)
+            code = unit.code or runtime.compile_text(text, KERNEL_PIPELINE, _OPTIONS)
+            self._keep(unit, text, code)
+        return code
+
+    def _begin_rare(self, kernels: dict[str, Kernel]) -> None:
+        """Has the rare functions of kernels made, each once."""
+        texts = [kernel.text for kernel in kernels.values()]
+        for symbol in self._rare.keys() - self._rare_begun:
+            if any(symbol in text for text in texts):
+                self._rare_begun.add(symbol)
+                text = self._rare[symbol]
+                known = _RARE_CODE.get(text)
+                self._begin_unit(_Unit({}, code=known) if known else self._found(text), text)
+
     def _begin(self, kernels: dict[str, Kernel]) -> None:
+        self._begin_rare(kernels)
         symbols = {self._symbol_of(name, kernel): kernel for name, kernel in kernels.items()}
         text = kernels_text(symbols, merged=True)
-        unit = _Unit(kernels)
-        if self._cache is not None:
-            name = self._cache.name_of(text, KERNEL_PIPELINE, _OPTIONS.passes, _OPTIONS.level)
-            unit = _Unit(kernels, name, self._cache.find(name))
+        self._begin_unit(self._found(text, kernels), text)
+
+    def _begin_unit(self, unit: _Unit, text: str) -> None:
         if unit.code is None:
             self._queue.add(text, KERNEL_PIPELINE, _OPTIONS)
-        self._begun.append(unit)
+        self._begun.append(replace(unit, text=text))
+
+    def _found(self, text: str, kernels: dict[str, Kernel] | None = None) -> _Unit:
+        """A module's unit, with its object file if the cache has it."""
+        if self._cache is None:
+            return _Unit(kernels or {})
+        name = self._cache.name_of(text, KERNEL_PIPELINE, _OPTIONS.passes, _OPTIONS.level)
+        return _Unit(kernels or {}, name, self._cache.find(name))
+
+    def _keep(self, unit: _Unit, text: str, code: bytes) -> None:
+        """Keeps an object file that was made or found."""
+        if self._cache is not None and unit.code is None:
+            self._cache.keep(unit.name, code)
+        if not unit.kernels:
+            _RARE_CODE[text] = code
 
     def _codes(self, made: list[bytes]) -> list[bytes]:
         """The object files of all units, of those that were `made` now in order; these are kept."""
         codes: list[bytes] = []
         following = iter(made)
         for unit in self._begun:
-            code = unit.code
-            if code is None:
-                code = next(following)
-                if self._cache is not None:
-                    self._cache.keep(unit.name, code)
+            code = next(following) if unit.code is None else unit.code
+            self._keep(unit, unit.text, code)
             codes.append(code)
         return codes
 
@@ -186,6 +230,10 @@ def symbol_of(name: str, kernel: Kernel) -> str:
 def _options_of(entry: str) -> runtime.CodegenOptions:
     return _INLINING if "__inlined(" in entry else _OPTIONS
 
+
+# Object files of functions that kernels rarely need, by their modules' texts: whatever a process
+# compiles, there are few.
+_RARE_CODE: dict[str, bytes] = {}
 
 # Set when a program of this process has begun the tables that machine code is made by.
 _warm = threading.Event()

@@ -15,6 +15,7 @@ from hlo.driver import codegen
 from hlo.driver.codegen import MODULE_CHARACTERS, OWN_MODULE_CHARACTERS, grouped
 from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.lower_to_llvm.modules import entry_text, kernels_text, program_text
+from hlo.passes.lower_to_llvm.rare_functions import with_rare_apart
 
 PLAIN = """func.func @NAME(%in0: memref<4xf32>, %out0: memref<4xf32>, %begin: index, %end: index) {
   %1 = arith.constant 0 : index
@@ -83,11 +84,32 @@ def test_a_kernel_with_rare_functions_is_merged() -> None:
     assert "@k(" not in text and "NAME" not in text
 
 
+# A call of a kernel behind another's, for which it waits.
+TWICE = ENTRY.replace("  }\n}", ENTRY.splitlines(keepends=True)[4] + "  }\n}")
+
+
 def test_a_small_program_is_one_module() -> None:
-    text = program_text(ENTRY, {"k": kernel(PLAIN, declarations=("llvm.func @hlo_rt_fft()",))})
+    text = program_text(TWICE, {"k": kernel(PLAIN, declarations=("llvm.func @hlo_rt_fft()",))})
     assert text is not None
-    assert text.count("@k__packed") == 2  # made and called, but not declared
+    assert text.count("@k__packed") == 3  # made and called twice, but not declared
     assert text.index("llvm.func @hlo_rt_fft()") < text.index("@hlo_main")
+
+
+def test_kernels_that_are_called_once_are_part_of_the_entry() -> None:
+    rare = PLAIN.replace("  return", "  %2 = func.call @NAME__far_0(%1) : (f32) -> (f32)\n  return")
+    stored = ENTRY.replace(
+        "    llvm.call",
+        "    llvm.store %a, %slot0 : !llvm.ptr, !llvm.ptr\n"
+        "    llvm.store %b, %slot1 : !llvm.ptr, !llvm.ptr\n    llvm.call",
+    )
+    text = program_text(stored, {"k": kernel(rare + RARE)})
+    assert text is not None and "packed(" not in text and "%slot" not in text
+    assert "%k0_packed_d1 = llvm.insertvalue %b, %k0_packed_none[1]" in text
+    assert "%k0_end = arith.index_cast %v1 : i64 to index" in text
+    assert "%k0_2 = func.call @k__far_0(%k0_1)" in text
+    assert text.index("@hlo_main") < text.index("func.func private @k__far_0(")
+    branching = stored.replace("    llvm.store %a", "    scf.if %c {\n    }\n    llvm.store %a")
+    assert "@k__packed(%args" in str(program_text(branching, {"k": kernel(PLAIN)}))
 
 
 @pytest.mark.parametrize("join", [program_text, entry_text])
@@ -232,3 +254,42 @@ def test_kernels_of_attempts_given_up_are_left_out() -> None:
     bounded = hlo.jit(program).lower(x).compile(max_bytes=peak - x.nbytes)
     assert bounded.memory_analysis().peak_bytes < peak
     np.testing.assert_array_equal(bounded(x), free(x))
+
+
+SINE = """func.func @main(%x: tensor<{n}xf32>) -> tensor<{n}xf32> {{
+  %0 = hlo.sine %x : tensor<{n}xf32>
+  return %0 : tensor<{n}xf32>
+}}
+"""
+
+
+def test_rare_functions_are_modules_of_their_own() -> None:
+    cold = 'passthrough = ["cold", "noinline"]'
+    marks = f"llvm.linkage = #llvm.linkage<internal>, {cold}"
+    body = PLAIN.replace("  return", "  %2 = func.call @NAME__far_0(%1) : (f32) -> (f32)\n  return")
+    rare = RARE.replace("{a}", f"{{{marks}}}")
+    own, modules = with_rare_apart(kernel(body + rare))
+    _, others = with_rare_apart(kernel(body + rare.replace("%in0", "%x")))
+    ((symbol, text),) = modules.items()
+    assert f"func.call @{symbol}(%1)" in own.text and "NAME__" not in own.text
+    assert own.declarations == (f"func.func private @{symbol}(f32) -> (f32) attributes {{{cold}}}",)
+    assert f"func.func @{symbol}(%in0: f32) -> (f32)" in text
+    assert others.keys() != modules.keys()  # another text
+    assert with_rare_apart(kernel(PLAIN)) == (kernel(PLAIN), {})
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_a_rare_function_is_compiled_once_in_a_process(
+    small: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: dict[str, bytes] = {}
+    monkeypatch.setattr(codegen, "_RARE_CODE", kept)
+    if not small:
+        monkeypatch.setattr(codegen, "WITH_ENTRY_CHARACTERS", 0)
+    codes: list[bytes] = []
+    for size in (16, 32):
+        angles = np.linspace(-1e30, 1e30, size, dtype=np.float32)
+        (found,) = hlo.compile(SINE.format(n=size))(angles)
+        np.testing.assert_allclose(found, np.sin(angles.astype(np.float64)), atol=1e-6)
+        codes += kept.values()
+    assert len(codes) == 2 and codes[0] is codes[1]
