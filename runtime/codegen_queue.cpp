@@ -6,6 +6,7 @@
 #include "mlir-c/Pass.h"
 #include "mlir-c/RegisterEverything.h"
 
+#include <algorithm>
 #include <memory>
 #include <system_error>
 #include <unordered_map>
@@ -131,7 +132,7 @@ std::string compileText(const TextJob &job) {
 CodegenQueue::~CodegenQueue() {
   {
     std::lock_guard<std::mutex> lock(mutex);
-    begun = jobs.size();
+    waiting.clear();
     ending = true;
   }
   changed.notify_all();
@@ -142,9 +143,10 @@ CodegenQueue::~CodegenQueue() {
 void CodegenQueue::add(TextJob job) {
   {
     std::lock_guard<std::mutex> lock(mutex);
+    waiting.push_back(jobs.size());
     jobs.push_back(std::move(job));
     objects.emplace_back();
-    if (jobs.size() - begun > idle && threads.size() < most)
+    if (waiting.size() > idle && threads.size() < most)
       startThread();
   }
   changed.notify_one();
@@ -174,11 +176,14 @@ std::vector<std::string> CodegenQueue::finish() {
   return {std::make_move_iterator(objects.begin()), std::make_move_iterator(objects.end())};
 }
 
-// Does the next job, for which it lets go of the lock; false if there is none.
+// Does the longest job, for which it lets go of the lock; false if there is none.
 bool CodegenQueue::takeJob(std::unique_lock<std::mutex> &lock) {
-  if (begun == jobs.size())
+  const auto longest = std::max_element(
+      waiting.begin(), waiting.end(), [this](size_t a, size_t b) { return jobs[a].text.size() < jobs[b].text.size(); });
+  if (longest == waiting.end())
     return false;
-  const size_t mine = begun++;
+  const size_t mine = *longest;
+  waiting.erase(longest);
   TextJob job = std::move(jobs[mine]);
   lock.unlock();
   std::string object;
@@ -192,7 +197,7 @@ bool CodegenQueue::takeJob(std::unique_lock<std::mutex> &lock) {
   objects[mine] = std::move(object);
   if (failure && !error) {
     error = failure;
-    begun = jobs.size();
+    waiting.clear();
   }
   return true;
 }

@@ -39,7 +39,8 @@ public:
   /// Takes a job and returns at once.
   void add(TextJob job);
 
-  /// Works with the other threads until all jobs are done; object files in the order of the jobs.
+  /// Works with the other threads until all jobs are done, the longest first, so that none is left to one thread at the
+  /// end; object files in the order of the jobs.
   std::vector<std::string> finish();
 
 private:
@@ -50,10 +51,10 @@ private:
   const size_t most;
   std::mutex mutex;
   std::condition_variable changed; // a job came, or no more will
-  std::deque<TextJob> jobs;        // of which the first `begun` are taken
+  std::deque<TextJob> jobs;
   std::deque<std::string> objects;
-  std::exception_ptr error; // the first that was met
-  size_t begun = 0;
+  std::exception_ptr error;    // the first that was met
+  std::vector<size_t> waiting; // jobs that nobody has taken
   size_t idle = 0;
   bool ending = false;
   std::vector<Thread> threads;

@@ -6,6 +6,7 @@ import ctypes
 
 import pytest
 
+import hlo.ir  # noqa: F401  # registers the passes of MLIR
 from hlo.diagnostics import CompileError
 from hlo.executable import runtime
 from hlo.executable.runtime import CodegenOptions
@@ -36,6 +37,15 @@ def test_a_queue_gives_objects_in_order(threads: int, monkeypatch: pytest.Monkey
         library = runtime.Library([code])
         address = library.lookup(f"scale{factor}")
         assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(address)(7) == 7 * factor
+
+
+def test_the_longest_module_is_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "hardware_threads", lambda: 1)  # no other thread has begun
+    queue = runtime.CodegenQueue()
+    for name in ("short", "much_longer", "medium"):
+        queue.add(f"module {{ {name} }}", TO_LLVM, CodegenOptions())
+    with pytest.raises(CompileError, match="much_longer"):  # the first error that is met
+        queue.finish()
 
 
 @pytest.mark.parametrize(
