@@ -15,6 +15,7 @@ from hlo.executable import runtime
 from hlo.passes.hlo_to_host.program import HostProgram
 from hlo.passes.hlo_to_loops.kernel_function import Kernel
 from hlo.passes.host_to_llvm.convert import host_to_llvm
+from hlo.passes.lower_to_llvm.merged_members import with_members_inside
 from hlo.passes.lower_to_llvm.modules import (
     HOST_PIPELINE,
     KERNEL_PIPELINE,
@@ -147,10 +148,10 @@ class ProgramCode:
         return symbol
 
     def _apart(self, kernel: Kernel) -> Kernel:
-        """The kernel without its rare functions, which are noted."""
+        """The kernel without its rare functions, which are noted, and with its members inside."""
         kernel, modules = with_rare_apart(kernel)
         self._rare.update(modules)
-        return kernel
+        return with_members_inside(kernel)
 
     def _rare_code(self, symbol: str) -> bytes:
         """The object file of a rare function: of this process, of the cache, or made now."""

@@ -14,6 +14,7 @@ from hlo import knobs
 from hlo.driver import codegen
 from hlo.driver.codegen import MODULE_CHARACTERS, OWN_MODULE_CHARACTERS, grouped
 from hlo.passes.hlo_to_loops.kernel_function import Kernel
+from hlo.passes.lower_to_llvm.merged_members import MOST_CHARACTERS, with_members_inside
 from hlo.passes.lower_to_llvm.modules import entry_text, kernels_text, program_text
 from hlo.passes.lower_to_llvm.rare_functions import with_rare_apart
 
@@ -254,6 +255,69 @@ def test_kernels_of_attempts_given_up_are_left_out() -> None:
     bounded = hlo.jit(program).lower(x).compile(max_bytes=peak - x.nbytes)
     assert bounded.memory_analysis().peak_bytes < peak
     np.testing.assert_array_equal(bounded(x), free(x))
+
+
+STEPS = """func.func @NAME(%in0: memref<4xf32>, %out0: memref<4xf32>, %begin: index, %end: index) {
+  %low0 = arith.constant 0 : index
+  func.call @NAME__member0(%in0, %low0) : (memref<4xf32>, index) -> ()
+  func.call @NAME__member1(%out0, %low0) : (memref<4xf32>, index) -> ()
+  return
+}
+func.func @NAME__member0(%in0: memref<4xf32>, %begin: index) {
+  %1 = memref.load %in0[%begin] : memref<4xf32>
+  return
+}
+func.func @NAME__member1(%in0: memref<4xf32>, %begin: index) {
+  %1 = memref.load %in0[%begin] : memref<4xf32>
+  return
+}
+"""
+
+
+def test_members_of_a_small_launch_are_inside() -> None:
+    assert with_members_inside(kernel(STEPS)).text == PLAIN.replace(
+        "  %1 = arith.constant 0 : index\n",
+        "  %low0 = arith.constant 0 : index\n"
+        "  %member0_1 = memref.load %in0[%low0] : memref<4xf32>\n"
+        "  %member1_1 = memref.load %out0[%low0] : memref<4xf32>\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        STEPS.replace("@NAME__member1(%out0", "@NAME__member0(%out0"),  # called twice
+        STEPS.replace("  func.call", "    func.call"),  # not always
+        STEPS.replace("%1 = memref.load %in0[%begin]", "%1 = memref.alloca()"),
+        STEPS.replace("@NAME__member1(%in0: memref<4xf32>,", "@NAME__member1(%in0: index {a},"),
+        STEPS + "// " + "-" * MOST_CHARACTERS,
+    ],
+)
+def test_other_members_are_called(text: str) -> None:
+    assert with_members_inside(kernel(text)) == kernel(text)
+
+
+def test_a_product_and_the_scalar_behind_it_are_one_function(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts: list[str] = []
+    compiled = codegen.runtime.compile_text
+
+    def noted(text: str, *more: Any) -> bytes:
+        texts.append(text)
+        return compiled(text, *more)
+
+    monkeypatch.setattr(codegen.runtime, "compile_text", noted)
+    program = hlo.compile("""func.func @main(%x: tensor<16xf32>) -> tensor<f32> {
+      %0 = hlo.dot_general %x, %x, contracting_dims = [0] x [0]
+        : (tensor<16xf32>, tensor<16xf32>) -> tensor<f32>
+      %1 = hlo.constant dense<1.5> : tensor<f32>
+      %2 = hlo.multiply %0, %1 : tensor<f32>
+      return %2 : tensor<f32>
+    }""")
+    (text,) = texts
+    assert text.count("func.func @") == 1 and "@hlo_main" in text
+    assert program(np.arange(16, dtype=np.float32))[0] == 1860  # 1.5 * 1240
 
 
 SINE = """func.func @main(%x: tensor<{n}xf32>) -> tensor<{n}xf32> {{
