@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hlo.passes.cost.cycles import cycles, region_cycles
@@ -41,16 +41,24 @@ def launch_choice(launches: Sequence[Sequence[Node]], in_loop: bool = False) -> 
         in_loop: whether they are in a loop, where a launch costs next to nothing.
     """
     members = [node for launch in launches for node in launch]
-    apart = sum(launch_seconds(launch, in_loop) for launch in launches)
-    return LaunchChoice(launch_seconds(members, in_loop), apart)
+    known = {part: seconds_alone(part) for node in members for part in _parts(node)}
+    apart = sum(launch_seconds(launch, in_loop, known) for launch in launches)
+    return LaunchChoice(launch_seconds(members, in_loop, known), apart)
 
 
-def launch_seconds(members: Sequence[Node], in_loop: bool = False) -> float:
-    """Of kernels in one launch, from launch to return."""
+def launch_seconds(
+    members: Sequence[Node], in_loop: bool = False, known: Mapping[Node, float] | None = None
+) -> float:
+    """Of kernels in one launch, from launch to return.
+
+    Args:
+        known: seconds of each part alone, if they were counted before.
+    """
     parts = [part for node in members for part in _parts(node)]
-    head, parallel, tail = phases(parts)
-    divided = sum(map(seconds_alone, parallel))
-    serial = sum(map(seconds_alone, (*head, *tail)))
+    known = known or {part: seconds_alone(part) for part in parts}
+    head, parallel, tail = _phases(parts, known)
+    divided = sum(known[part] for part in parallel)
+    serial = sum(known[part] for part in (*head, *tail))
     cores = min(HOST.cores, HOST.pieces(divided))
     around = 0.0 if in_loop else HOST.launch
     return around + serial + divided / cores + (HOST.fork if cores > 1 else 0.0)
@@ -61,12 +69,19 @@ def phases(members: Sequence[Node]) -> tuple[list[Node], list[Node], list[Node]]
     one depth, which have most work, run in parallel; what they need is done before, what needs
     them after, in order, by one thread.
     """
+    return _phases(members, {node: seconds_alone(node) for node in members})
+
+
+def _phases(
+    members: Sequence[Node], seconds: Mapping[Node, float]
+) -> tuple[list[Node], list[Node], list[Node]]:
+    """As `phases`, of members that take so many seconds alone."""
     depth: dict[Node, int] = {}
     amount: dict[int, float] = {}
     for node in members:
         known = [depth[o.producer] for o in node.operands if o.producer in depth]
         depth[node] = 1 + max(known, default=0)
-        amount[depth[node]] = amount.get(depth[node], 0.0) + seconds_alone(node)
+        amount[depth[node]] = amount.get(depth[node], 0.0) + seconds[node]
     parallel = max(amount, key=amount.__getitem__)
     return (
         [node for node in members if depth[node] < parallel],

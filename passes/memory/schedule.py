@@ -63,6 +63,8 @@ class Schedule(Pass):
     most_slowdown: float = 0.01
 
     def run(self, module: ir.Module) -> bool:
+        if not any(map(_may_have_orders, functions(module).values())):
+            return False
         changed = any(d.bytes_after < d.bytes_before for d in self.decide(module, apply=True))
         for function in functions(module).values():
             with reading(body_of(function)) as region:
@@ -119,6 +121,12 @@ class Schedule(Pass):
             return time.seconds([region.nodes[i] for i in order]) <= limit
 
         return accepts
+
+
+def _may_have_orders(function: ir.Operation) -> bool:
+    """Whether a function holds more than one op beside constants and its return."""
+    names = [op.name for op in ir.operations_of(body_of(function))]
+    return len(names) - names.count("hlo.constant") > 2 or not CONTROL_FLOW.isdisjoint(names)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ can stop.
 from __future__ import annotations
 
 import enum
+from functools import cached_property
 
 from hlo.diagnostics import CompileError
 
@@ -43,7 +44,7 @@ class Phase(enum.Enum):
         self.label = label
         self.description = description
 
-    @property
+    @cached_property
     def order(self) -> int:
         """The position of the phase in compilation, from 0."""
         return list(Phase).index(self)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 from hlo.driver.pass_pipeline import PipelineElement, parse_pipeline
 from hlo.driver.phases import Phase
@@ -129,12 +130,18 @@ def phase_passes(phase: Phase, choice: PipelineChoice = DEFAULT) -> tuple[Pipeli
 
     From `Phase.HOST` on the program is no longer one module of `hlo`: see `hlo.driver.compile`.
     """
-    own = {
+    return (*_own(phase, replace(choice, added=())), *_added(phase, choice))
+
+
+@cache
+def _own(phase: Phase, choice: PipelineChoice) -> tuple[PipelineElement, ...]:
+    """The compiler's own passes, made once: they hold options alone."""
+    if phase is Phase.FUSED:
+        return fusion_passes(choice)
+    return {
         Phase.LEGALIZED: legalize.PIPELINE,
         Phase.SIMPLIFIED: simplify.FAST_PIPELINE if choice.fast else simplify.PIPELINE,
-        Phase.FUSED: fusion_passes(choice),
     }.get(phase, ())
-    return (*own, *_added(phase, choice))
 
 
 def _added(phase: Phase, choice: PipelineChoice) -> list[PipelineElement]:

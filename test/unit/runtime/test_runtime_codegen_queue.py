@@ -6,7 +6,7 @@ import ctypes
 
 import pytest
 
-import hlo.ir  # noqa: F401  # registers the passes of MLIR
+import hlo.ir  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers MLIR's passes
 from hlo.diagnostics import CompileError
 from hlo.executable import runtime
 from hlo.executable.runtime import CodegenOptions
