@@ -132,8 +132,7 @@ def test_budgets_are_met_with_the_same_bits(program: str, share: float) -> None:
         assert expected.tobytes() == found.tobytes()
 
 
-@pytest.mark.parametrize("share", [0.9, 0.8])
-@pytest.mark.parametrize("branch", [False, True])
+@pytest.mark.parametrize(("share", "branch"), [(0.9, False), (0.8, True)])
 @pytest.mark.parametrize("program", [u_net(6), chain(12)], ids=["u-net", "chain"])
 def test_values_of_loops_and_branches_are_made_again_there(
     program: str, branch: bool, share: float
