@@ -386,7 +386,7 @@ def cases() -> Iterator[Case]:
 
 
 def _more_gradients() -> Iterator[Case]:
-    """By the weights: many positions, few features, windows apart."""
+    """By the weights: many positions, few features, windows apart, depthwise in planes."""
     for name, size, inputs, outputs, window, stride, dilation in (
         ("3x3 64", 128, 64, 64, 3, 1, 1),
         ("3x3 3 to 64", 224, 3, 64, 3, 1, 1),
@@ -401,6 +401,10 @@ def _more_gradients() -> Iterator[Case]:
             f"{name} at {size}, gradient by the weights", (size, size), inputs, outputs, window,
             stride=stride, dilation=dilation, gradient="weights",
         )  # fmt: skip
+    yield Convolution(
+        "depthwise 3x3 144 at 56, planes, gradient by the weights", (56, 56), 144, 144, 3,
+        groups=144, planes=True, outputs_first=True, gradient="weights",
+    )  # fmt: skip
     yield Convolution(
         "audio 3 512 at 1600, strided, gradient by the weights", (1600,), 512, 512, 3, stride=2,
         gradient="weights",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 
@@ -146,6 +147,33 @@ def has_wide_window(node: Node) -> bool:
     """Whether a convolution's window has more positions than its result: a kernel's gradient."""
     window = spatial_size(node, "kernel", node.operands[1])
     return window > spatial_size(node, "output", node.results[0])
+
+
+def is_depthwise_gradient(node: Node) -> bool:
+    """Whether a convolution is a depthwise one's gradient by its weights: each group has one
+    feature of either operand, and what is summed over is the batch.
+    """
+    attributes = node.attributes
+    groups = attributes["batch_group_count"]
+    data, kernel = (
+        dict(zip(attributes["dimension_numbers"][part], operand.shape, strict=True))
+        for part, operand in zip(("input", "kernel"), node.operands, strict=True)
+    )
+    gaps = attributes.get("lhs_dilation") or ()
+    plain = all(gap == 1 for gap in gaps) and not any(attributes.get("window_reversal") or ())
+    if not plain or attributes["feature_group_count"] != 1:
+        return False
+    return groups > 1 and data["b"] == kernel["o"] == groups
+
+
+def has_places_minor(data: Sequence[str], kernel: Sequence[str]) -> bool:
+    """Whether places are side by side in both operands of such a gradient, in one order.
+
+    Args:
+        data, kernel: labels of the operands' dimensions from major to minor.
+    """
+    renamed = [{"i": "f", "o": "b"}.get(label, label) for label in kernel]
+    return list(data) == renamed and renamed[-1] not in ("f", "b")
 
 
 def _folded(node: Node) -> int:

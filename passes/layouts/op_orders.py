@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Sequence
 
 from hlo.passes.cost.layout_cost import copy_bytes, dot_bytes, wants_features_last
+from hlo.passes.cost.op_cost import has_places_minor, is_depthwise_gradient
 from hlo.passes.hlo_to_loops.elemental.reductions import monoid_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 from hlo.passes.layouts.dot_dimensions import (
@@ -262,7 +263,8 @@ class Dot(Family):
 
 class Convolution(Family):
     """A convolution names its dimensions: any order will do, with features minor in the result and
-    output features minor in the kernel.
+    output features minor in the kernel. Gradients of depthwise ones by the weights are sums along
+    places too, if those are minor in both operands, or else have features minor in both.
     """
 
     def allows(self, node: Node, order: Order) -> bool:
@@ -273,9 +275,14 @@ class Convolution(Family):
         numbers = node.attributes["dimension_numbers"]
         lhs, rhs = node.operands
         labels = [numbers["input"][d] for d in orders[lhs]]
+        kernel = [numbers["kernel"][d] for d in orders[rhs]]
+        last = kernel[-1] == "o"
+        if is_depthwise_gradient(node):
+            if has_places_minor(labels, kernel):
+                return [None, None]
+            left = None if labels[-1] == "b" else _with_last(lhs, numbers["input"], "b")
+            return [left, None if last else _kernel_order(rhs, numbers["kernel"])]
         left = _with_last(lhs, numbers["input"], "f") if wants_features_last(node, labels) else None
-        kernel = orders[rhs]
-        last = numbers["kernel"][kernel[-1]] == "o"
         return [left, None if last else _kernel_order(rhs, numbers["kernel"])]
 
     def gives(self, node: Node, operand: int, order: Order, orders: Orders) -> Order | None:
@@ -288,6 +295,8 @@ class Convolution(Family):
 
     def extra_bytes(self, node: Node, orders: Orders) -> int:
         result = node.results[0]
+        if is_depthwise_gradient(node):
+            return 0
         last = node.attributes["dimension_numbers"]["output"][orders[result][-1]]
         return 0 if last == "f" else copy_bytes(result)
 

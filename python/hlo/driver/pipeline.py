@@ -22,6 +22,7 @@ from hlo.passes.fusion.share_kernels import ShareKernels
 from hlo.passes.fusion.sink_broadcasts import SinkBroadcasts
 from hlo.passes.kernel_forms.arrange_gradients import ArrangeGradients
 from hlo.passes.kernel_forms.convolutions_to_dots import ConvolutionsToDots
+from hlo.passes.kernel_forms.gradients_to_sums import GradientsToSums
 from hlo.passes.kernel_forms.join_around_updates import JoinAroundUpdates
 from hlo.passes.kernel_forms.merge_updates import MergeUpdates
 from hlo.passes.kernel_forms.pack_kernels import PackKernels
@@ -96,6 +97,7 @@ def fusion_passes(choice: PipelineChoice = DEFAULT) -> tuple[PipelineElement, ..
         JoinAroundUpdates(),  # what an update would read while it overwrites it
         SplitDilatedConvolutions(finite=fast),
         *((PrepareWords(fast=fast),) if composites else ()),  # which decide where padding goes
+        *((GradientsToSums(),) if composites else ()),  # ahead of what turns planes around
         # Transposes, and padding that kernels do not take, become ops and fuse with neighbours.
         PrepareConvolutions(any_window=not composites),
         *((Winograd(),) if composites and fast else ()),  # ahead of what takes other forms

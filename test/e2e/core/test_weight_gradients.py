@@ -105,3 +105,31 @@ def test_other_floats_and_what_is_not_finite() -> None:
         x, g = p.argument(data), p.sample((48, 14, 14, 32), kind)
         p.result(convolve(p, x, g, LAYOUT, [1, 1], [(1, 1), (1, 1)], [1, 1], [1, 1]))
     p.check(ulps=256)
+
+
+DEPTHWISE = {
+    "planes": Case((3, 9, 13, 20), (3, 9, 13, 20), ((1, 1), (1, 1)), layout="fb01 io01 bf01"),
+    "strided, cut off": Case(
+        (2, 5, 16, 31), (2, 5, 8, 15), ((1, 0), (0, -1)), (2, 2), layout="fb01 io01 bf01"
+    ),
+    "windows apart, batch inside": Case(
+        (4, 3, 40), (4, 3, 34), ((0, 0),), (1,), (3,), layout="bf0 oi0 0bf"
+    ),
+    "one in planes": Case(
+        (3, 9, 13, 12), (3, 13, 12, 9), ((1, 1), (1, 1)), layout="fb01 i01o 01bf"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(DEPTHWISE))
+def test_depthwise_gradients(name: str) -> None:
+    case = DEPTHWISE[name]
+    p = Program()
+    x, g = p.sample(case.data, "f32"), p.sample(case.gradient, "f32")
+    groups = case.data[case.layout.index("b")]
+    y = convolve(
+        p, x, g, case.layout, list(case.steps), list(case.pads), [1] * len(case.pads),
+        list(case.spread), batches=groups,
+    )  # fmt: skip
+    p.result(y)
+    p.check(ulps=256)

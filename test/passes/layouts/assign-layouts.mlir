@@ -252,3 +252,16 @@ func.func @lengths(%x: tensor<1000x3xf32>) -> tensor<1000xf32> {
   %1 = hlo.reduce(%0 init: %zero) applies hlo.add across dimensions = [1] : (tensor<1000x3xf32>, tensor<f32>) -> tensor<1000xf32>
   return %1 : tensor<1000xf32>
 }
+
+// Gradients of depthwise convolutions by the weights are summed along places where both operands
+// have them minor, which moves nothing; where one has its channels minor, the other follows.
+// CHECK-LABEL: func.func @depthwise
+// CHECK-NOT: hlo.copy
+// CHECK: hlo.convolution(%arg0, %arg1)
+// CHECK: %[[X:.*]] = hlo.copy %arg0 {{.*}} -> tensor<8x96x20x20xf32, #hlo.layout<[1, 3, 2, 0]>>
+// CHECK: hlo.convolution(%[[X]], %arg2)
+func.func @depthwise(%x: tensor<8x96x20x20xf32>, %g: tensor<8x96x18x18xf32>, %h: tensor<8x18x18x96xf32>) -> (tensor<96x1x3x3xf32>, tensor<96x1x3x3xf32>) {
+  %0 = hlo.convolution(%x, %g) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {} {batch_group_count = 96 : i64, feature_group_count = 1 : i64} : (tensor<8x96x20x20xf32>, tensor<8x96x18x18xf32>) -> tensor<96x1x3x3xf32>
+  %1 = hlo.convolution(%x, %h) dim_numbers = [f, b, 0, 1]x[i, 0, 1, o]->[f, b, 0, 1], window = {} {batch_group_count = 96 : i64, feature_group_count = 1 : i64} : (tensor<8x96x20x20xf32>, tensor<8x18x18x96xf32>) -> tensor<96x1x3x3xf32>
+  return %0, %1 : tensor<96x1x3x3xf32>, tensor<96x1x3x3xf32>
+}
