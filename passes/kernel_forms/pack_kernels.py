@@ -41,7 +41,8 @@ class PackKernels(Pass):
     that is made of another tensor (turned around, transposed from the order of another framework)
     is packed ahead of the convolution if otherwise many work units would each do it. What is in
     memory in the right order is read where it lies, unless its rows are so far apart that a run of
-    columns does not stay in the second-level cache, and many tiles read it.
+    columns does not stay in the second-level cache, and many tiles read it or work units would pack
+    it again and again.
 
     Where instructions on words multiply, of 8-bit integers and bf16 (prepare-words), the kernel is
     always packed: the features of a word lie side by side.
@@ -180,12 +181,15 @@ def _is_packed_often(kernel: ir.Value, node: Node, tiling: Tiling) -> bool:
 
 def _leaves_cache(kernel: ir.Value, node: Node, tiling: Tiling) -> bool:
     """Whether the columns of tiles, read where they lie, leave the cache from tile to tile: rows so
-    far apart share few of its sets. Many tiles make up for a copy.
+    far apart share few of its sets. Many tiles make up for a copy, and so do work units that would
+    each make one of the same columns, whose rows come from further away every time.
     """
     made = kernel.owner
     if not isinstance(made, ir.Block) and made.name != "hlo.reshape":
         return False  # what computes it has to store it for this
-    return tiling.positions >= FEWEST_TILES and columns_leave_cache(node, tiling)
+    again = (tiling.chunks - 1) * node.operands[1].size
+    many = tiling.positions >= FEWEST_TILES or again > MOST_PACKED_AGAIN
+    return many and columns_leave_cache(node, tiling)
 
 
 def _is_for_kernel(
