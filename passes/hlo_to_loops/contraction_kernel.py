@@ -23,6 +23,7 @@ from hlo.passes.hlo_to_loops.contraction_tiling import (
     SMALL_KERNEL,
     Tiling,
     columns_leave_cache,
+    features_near,
     fits_register_tiles,
     groups_of,
     inputs_lead,
@@ -415,8 +416,14 @@ class _Tiles:
             return result
 
         begun, extents = self._begun(sums, len(places), len(names)), contractions[0][0].extents
-        if self.node.name != "convolution" or not inputs_lead(self.node):
+        if self.node.name != "convolution":
             return sums.nest(extents, begun, step)
+        if not inputs_lead(self.node):
+            near = features_near(self.node)
+            by_parts = [extents[-1] // near, *extents[:-1], near]
+            return sums.nest(
+                by_parts, begun, lambda at, acc: step([*at[1:-1], at[0] * near + at[-1]], acc)
+            )
         inputs = self.inputs_met
         outermost = [inputs.count, *extents[:-1]]
         return sums.nest(

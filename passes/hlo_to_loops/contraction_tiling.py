@@ -30,6 +30,7 @@ PACKED_BYTES = 768 << 10  # of such a copy, at the most
 SETS, WAYS = 1024, 16  # of lines in the second-level cache
 FEWEST_PACKED_UNITS = 32  # for the sake of threads, where that leaves enough tiles to each
 SMALL_KERNEL = 256 << 10  # bytes of a convolution's kernel that stay in the second-level cache
+FEWEST_NEAR, NEAR_FEATURES = 64, 128  # input features that tiles take at all taps together
 MULTIPLIES_A_BYTE = 3  # that take as long as one byte from or to memory
 PANEL_BYTES = 400 << 10  # of a run of columns of a kernel, about half of the second-level cache
 WORD_BOX_BYTES = 512 << 10  # of the input that a tile of words reads, which is packed
@@ -233,6 +234,26 @@ def inputs_lead(node: Node) -> bool:
     """
     kernel = node.attributes["dimension_numbers"]["kernel"]
     return kernel[0] == "i" and not walks_small_groups(node)
+
+
+def features_near(node: Node) -> int:
+    """Input features of a convolution that a tile multiplies at all taps before it takes the next.
+
+    What neighbouring taps read of the input overlaps: of 14 rows and 128 features it is 7 KiB, and
+    with the 16 KiB of the kernel between two taps it stays in the first-level cache. All of them
+    where that is no matter: of taps that lie apart.
+    """
+    labels = node.attributes["dimension_numbers"]
+    kernel = dict(zip(labels["kernel"], node.operands[1].shape, strict=True))
+    inputs = max(1, kernel["i"])
+    taps = node.operands[1].size // (inputs * max(1, kernel["o"]))
+    apart = any(spread != 1 for spread in node.attributes.get("rhs_dilation") or ())
+    if taps == 1 or apart or labels["input"][-1] != "f" or inputs_lead(node):
+        return inputs
+    if inputs <= NEAR_FEATURES:
+        return inputs
+    near = [n for n in range(FEWEST_NEAR, NEAR_FEATURES + 1) if inputs % n == 0]
+    return max(near, default=inputs)
 
 
 def _is_narrow(node: Node) -> bool:

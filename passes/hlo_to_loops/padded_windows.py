@@ -14,12 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hlo.passes.hlo_to_loops import elementwise
-from hlo.passes.hlo_to_loops.accumulators import Accumulators
+from hlo.passes.hlo_to_loops.accumulators import Accumulators, Step
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import Condition, in_range
 from hlo.passes.hlo_to_loops.contraction_tiling import (
+    features_near,
     groups_of,
     inputs_lead,
     walks_small_groups,
@@ -82,6 +83,8 @@ class PaddedTile:
             [self._windows(at, v) for at, v in zip(row, self.vectors, strict=True)]
             for row in places
         ]
+        near = self.windows[0][0].inputs if self.small_groups else features_near(node)
+        self.inputs = Inputs(ZERO, near)
 
     def _windows(self, place: Sequence[Affine], vector: tuple[str, str | None]) -> Windows:
         name, mask = vector
@@ -102,7 +105,13 @@ class PaddedTile:
         """
         rows = [_Row()] * len(self.windows)
         if not inputs_lead(self.node):
-            return self._taps(rows, [], sums, ahead)
+            count = self.inputs.count
+
+            def of_part(index: Affine, acc: list[Value]) -> list[Value]:
+                self.inputs = Inputs(index * count, count)
+                return self._taps(rows, [], acc, ahead)
+
+            return self.sums.loop(self.windows[0][0].inputs // count, sums, of_part)
 
         def of_input(index: Affine, acc: list[Value]) -> list[Value]:
             return self._taps(rows, [], acc, ahead, inputs.first + index)
@@ -125,7 +134,7 @@ class PaddedTile:
             if channel is not None:
                 return step([*taps, channel], acc)
             if windows.turn != -1:
-                return self.sums.nest([windows.inputs], acc, step, taps)
+                return self._over_inputs([], acc, step, taps)
             for feature in range(windows.inputs):  # known where lanes change places by it
                 acc = step([*taps, ZERO + feature], acc)
             return acc
@@ -146,6 +155,17 @@ class PaddedTile:
             return self._where(inside, within, lambda: self._padding(met, acc, channel), len(acc))
 
         return self.sums.loop(windows.taps[k], acc, body)
+
+    def _over_inputs(
+        self, taps: Sequence[int], acc: list[Value], step: Step, outer: Sequence[Affine]
+    ) -> list[Value]:
+        """Takes a step at each of some taps and of the input features that are met now."""
+        first, count = self.inputs.first, self.inputs.count
+
+        def at(indices: Sequence[Affine], acc: list[Value]) -> list[Value]:
+            return step([*indices[:-1], first + indices[-1]], acc)
+
+        return self.sums.nest([*taps, count], acc, at, outer)
 
     def _where(
         self, inside: Condition, then: Callable[[], list[Value]], other: Callable[[], list[Value]],
@@ -248,8 +268,11 @@ class PaddedTile:
                 result.append(self.sums.multiply_add(zero, right, products[v]))
             return result
 
-        rest = [*windows[0].taps[len(taps) :], *([windows[0].inputs] if channel is None else [])]
-        products = self.sums.nest(rest, self.sums.zeros(len(self.vectors)), step, taps)
+        rest, none = windows[0].taps[len(taps) :], self.sums.zeros(len(self.vectors))
+        if channel is None:
+            products = self._over_inputs(rest, none, step, taps)
+        else:
+            products = self.sums.nest(rest, none, step, taps)
         b, kind = self.em.b, self.sums.vector_type
         added = [products[i % len(self.vectors)] for i in range(len(acc))]
         names = [

@@ -72,6 +72,11 @@ CASES = {
     "a filter across the batch": Case(
         "01bf 01io 01bf", (9, 8, 66, 1), (3, 3, 1, 1), ((1, 1), (0, 1))
     ),
+    "features in parts": Case(NHWC, (1, 9, 9, 192), (3, 3, 192, 20), ((1, 1), (1, 1))),
+    "features in parts, whole": Case(NHWC, (1, 11, 10, 192), (3, 2, 192, 20), ((0, 0), (0, 0))),
+    "features of groups in parts": Case(
+        NHWC, (1, 4, 9, 288), (3, 3, 144, 32), ((1, 1), (1, 1)), groups=2
+    ),
     "three features": Case(NHWC, (2, 8, 19, 5), (5, 5, 5, 3), ((2, 2), (2, 2)), stride=(1, 2)),
     "rows along the batch": Case(NHWC, (20, 3, 3, 4), (3, 3, 4, 16), ((1, 1), (0, 0))),
     "planes": Case("bf01 oi01 bf01", (2, 3, 9, 20), (16, 3, 3, 3), ((1, 1), (1, 1))),
@@ -118,12 +123,13 @@ def test_other_floats(kind: str) -> None:
 def test_padding_is_multiplied_by_kernels_that_are_not_finite(value: float) -> None:
     """0 times infinity is NaN in padding as it is elsewhere: at the ends of rows and of columns."""
     p = Program()
-    x = p.sample((1, 5, 6, 2), "f32")
-    kernel = np.ones((3, 3, 2, 16), np.float32)
-    kernel[0, 1, 1, 3] = value  # above the first row
-    kernel[1, 2, 0, 7] = value  # behind the last column
-    w = p.argument(kernel)
-    p.result(convolve(p, x, w, NHWC, [1, 1], [(1, 1), (1, 1)], [1, 1], [1, 1]))
+    for features in (2, 192):
+        x = p.sample((1, 9, 8, features), "f32")
+        kernel = np.ones((3, 3, features, 16), np.float32)
+        kernel[0, 1, features - 1, 3] = value  # above the first row
+        kernel[1, 2, 0, 7] = value  # behind the last column
+        w = p.argument(kernel)
+        p.result(convolve(p, x, w, NHWC, [1, 1], [(1, 1), (1, 1)], [1, 1], [1, 1]))
     p.check(ulps=32)
 
 

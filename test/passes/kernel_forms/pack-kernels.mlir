@@ -63,3 +63,13 @@ func.func private @far_apart(%x: tensor<1x1502x512xf32>, %k: tensor<3x512x512xf3
   %0 = hlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1502x512xf32>, tensor<3x512x512xf32>) -> tensor<1x1500x512xf32>
   return %0 : tensor<1x1500x512xf32>
 }
+
+// 56 tiles of a run of 32 columns are 4 work units, which would pack it 4 times.
+// CHECK-LABEL: func.func private @again
+// CHECK: hlo.transpose {{.*}} -> tensor<8x3x3x256x32xf32>
+// CHECK: hlo.optimization_barrier
+// CHECK: hlo.convolution
+func.func private @again(%x: tensor<1x30x30x256xf32>, %k: tensor<3x3x256x256xf32>) -> tensor<1x28x28x256xf32> {
+  %0 = hlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x30x30x256xf32>, tensor<3x3x256x256xf32>) -> tensor<1x28x28x256xf32>
+  return %0 : tensor<1x28x28x256xf32>
+}

@@ -6,7 +6,11 @@ import pytest
 from kernel_regions import region
 
 from hlo.passes.hlo_to_loops.contraction_kernel import emit_contraction
-from hlo.passes.hlo_to_loops.contraction_tiling import columns_leave_cache, tiling_for
+from hlo.passes.hlo_to_loops.contraction_tiling import (
+    columns_leave_cache,
+    features_near,
+    tiling_for,
+)
 from hlo.passes.hlo_to_loops.graph import Region
 
 
@@ -94,3 +98,11 @@ def test_tiles_of_a_depthwise_gradient_have_all_taps_of_a_line(features: int, ve
       }}""")
     tiling = tiling_for(found.nodes[0])
     assert (tiling.rows, tiling.vectors) == (3, vectors)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "near"),
+    [(64, 64), (128, 128), (512, 128), (192, 96), (272, 68), (262, 262)],  # 2 x 131
+)
+def test_input_features_that_all_taps_meet_together(inputs: int, near: int) -> None:
+    assert features_near(convolution(14, inputs, 64).nodes[0]) == near
