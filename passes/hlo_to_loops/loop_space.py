@@ -7,7 +7,8 @@ cuts where it must.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from functools import lru_cache
 
 from hlo.passes.hlo_to_loops.affine import suffix_products
 from hlo.passes.hlo_to_loops.elementwise import EMITTERS
@@ -31,9 +32,9 @@ def required_cuts(
     return cuts
 
 
-def _cuts_of(node: Node, tensor: Tensor, memo: dict[Tensor, frozenset[int]]) -> set[int]:
+def _cuts_of(node: Node, tensor: Tensor, memo: dict[Tensor, frozenset[int]]) -> Set[int]:
     if node.name in _KEEPS_ORDER:
-        return set(required_cuts(node.operands[tensor.index], memo))
+        return required_cuts(node.operands[tensor.index], memo)
     if node.name == "broadcast_in_dim":
         return _broadcast_cuts(node, memo)
     if node.name == "iota":
@@ -49,28 +50,37 @@ def _cuts_of(node: Node, tensor: Tensor, memo: dict[Tensor, frozenset[int]]) -> 
     return set(suffix_products(tensor.shape))
 
 
-def _broadcast_cuts(node: Node, memo: dict[Tensor, frozenset[int]]) -> set[int]:
+def _broadcast_cuts(node: Node, memo: dict[Tensor, frozenset[int]]) -> Set[int]:
     operand, shape = node.operands[0], node.results[0].shape
     if operand.size == 1:
         return set()
-    dims = node.attributes["broadcast_dimensions"]
-    source = {d: k for k, d in enumerate(dims) if operand.shape[k] != 1}
-    joined: set[int] = set()  # result dimension d that needs no cut between d and d + 1
-    for d in range(len(shape) - 1):
-        a, b = source.get(d), source.get(d + 1)
-        adjacent = (
-            a is not None
-            and b is not None
-            and all(operand.shape[k] == 1 for k in range(a + 1, b))
-            and a < b
-        )
-        if (a is None and b is None) or adjacent or shape[d] == 1 or shape[d + 1] == 1:
-            joined.add(d)
-    mapping = [source.get(d) for d in range(len(shape))]
+    mapping, joined = _broadcast_mapping(
+        shape, operand.shape, tuple(node.attributes["broadcast_dimensions"])
+    )
     return _mapped_cuts(node, mapping, joined, memo)
 
 
-def _kept_cuts(node: Node, memo: dict[Tensor, frozenset[int]]) -> set[int]:
+# A model's layers ask the same again and again.
+@lru_cache(maxsize=1024)
+def _broadcast_mapping(
+    shape: tuple[int, ...], of: tuple[int, ...], dims: tuple[int, ...]
+) -> tuple[tuple[int | None, ...], frozenset[int]]:
+    """(operand dimension that each result dimension walks, those between which and the next no cut
+    is needed).
+    """
+    source = {d: k for k, d in enumerate(dims) if of[k] != 1}
+    joined: set[int] = set()
+    for d in range(len(shape) - 1):
+        a, b = source.get(d), source.get(d + 1)
+        adjacent = (
+            a is not None and b is not None and all(of[k] == 1 for k in range(a + 1, b)) and a < b
+        )
+        if (a is None and b is None) or adjacent or shape[d] == 1 or shape[d + 1] == 1:
+            joined.add(d)
+    return tuple(source.get(d) for d in range(len(shape))), frozenset(joined)
+
+
+def _kept_cuts(node: Node, memo: dict[Tensor, frozenset[int]]) -> Set[int]:
     """Of a reduction's result: between kept dimensions that are not neighbours, and where what is
     reduced is cut along them.
     """
@@ -91,23 +101,32 @@ def _transpose_joins(node: Node) -> set[int]:
 def _mapped_cuts(
     node: Node,
     mapping: Sequence[int | None],
-    joined: set[int],
+    joined: Set[int],
     memo: dict[Tensor, frozenset[int]],
     operand: Tensor | None = None,
-) -> set[int]:
+) -> Set[int]:
     """Cuts at dimension boundaries not in `joined`, and the operand's cuts moved along `mapping`.
 
     `mapping[d]` is the operand dimension that result dimension d walks, if any; the operand is the
     first one if it is None.
     """
     operand, shape = operand or node.operands[0], node.results[0].shape
-    strides, operand_strides = suffix_products(shape), suffix_products(operand.shape)
-    cuts = {strides[d] for d in range(len(shape) - 1) if d not in joined}
-    for cut in required_cuts(operand, memo):
+    cuts = required_cuts(operand, memo)
+    return _moved(tuple(shape), tuple(operand.shape), tuple(mapping), frozenset(joined), cuts)
+
+
+@lru_cache(maxsize=4096)
+def _moved(
+    shape: tuple[int, ...], of: tuple[int, ...], mapping: tuple[int | None, ...],
+    joined: frozenset[int], cuts: frozenset[int],
+) -> frozenset[int]:  # fmt: skip
+    strides, operand_strides = suffix_products(shape), suffix_products(of)
+    found = {strides[d] for d in range(len(shape) - 1) if d not in joined}
+    for cut in cuts:
         for d, k in enumerate(mapping):
-            if k is None or operand.shape[k] == 1:
+            if k is None or of[k] == 1:
                 continue
-            low, high = operand_strides[k], operand_strides[k] * operand.shape[k]
+            low, high = operand_strides[k], operand_strides[k] * of[k]
             if low <= cut < high and cut % low == 0:
-                cuts.add(strides[d] * (cut // low))
-    return cuts
+                found.add(strides[d] * (cut // low))
+    return frozenset(found)
