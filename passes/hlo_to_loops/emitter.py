@@ -139,6 +139,8 @@ class Emitter:
         self.next_turn: tuple[str, int] | None = None
         # Outputs that begin at a cache line and are written past the caches.
         self.streams: frozenset[Buffer] = frozenset()
+        # An offset that is a multiple of the lanes, which its terms do not tell.
+        self.at_line: Affine | None = None
         self.share_fold: Callable[[Any], list[Value] | None] | None = None
         # Offsets at which each buffer was read; what was read before a loop counts as well.
         self.loaded: dict[Buffer, set[Affine]] = {}
@@ -574,7 +576,8 @@ class Emitter:
         width = min(self.b.lanes * size, LINE_BYTES)
         # The lane variable is a multiple of the lanes in loops over whole vectors.
         others = [offset.constant, *(c for name, c in offset.terms if name != self.lane)]
-        if buffer not in self.streams or any(c * size % width for c in others):
+        unaligned = offset != self.at_line and any(c * size % width for c in others)
+        if buffer not in self.streams or unaligned:
             return 0
         return width
 

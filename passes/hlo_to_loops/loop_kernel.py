@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from hlo.passes.cost.caches import FAR_BYTES
+from hlo.passes.hlo_to_loops import line_stores
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder
@@ -253,12 +254,15 @@ def _nest_of(region: Region, extents: Sequence[int], lanes: int) -> Nest:
     columns = _neighbours(region, lanes, extents[-1])
     block = _block_of(region, extents, max(lanes, 1) * columns)
     if not lanes or has_fold(region):
-        return Nest.of(extents, block, columns)
+        rows = line_stores.may_begin_anywhere(region, extents[-1:])
+        return Nest.of(extents, block, columns, anywhere=bool(lanes) and not folds and rows)
     wide = registers_for(region) if lanes == _whole_register(region) else 1
     while wide > 1 and wide * lanes * _FEWEST_GROUPS > extents[-1]:
         wide //= 2
     block = _block_of(region, extents, wide * lanes)
-    return Nest.of(extents, block, segments=segments(region, extents, lanes), wide=wide)
+    parts = segments(region, extents, lanes)
+    anywhere = line_stores.may_begin_anywhere(region, parts)
+    return Nest.of(extents, block, segments=parts, wide=wide, anywhere=anywhere)
 
 
 def _whole_register(region: Region) -> int:
@@ -308,7 +312,7 @@ class Nest:
     `neighbours` vectors of the innermost loop are computed together, so that their folds share
     loops; or, if `columns` is not 0, folds are done for as many columns ahead of that loop. The
     innermost loop is cut at `segments`, which run from 0 to its extent. It takes vectors of `wide`
-    registers where it can.
+    registers where it can, and they begin at any of its elements if `anywhere` says so.
     """
 
     extents: tuple[int, ...]
@@ -318,6 +322,7 @@ class Nest:
     columns: int = 0
     segments: tuple[int, ...] = ()
     wide: int = 1
+    anywhere: bool = False
 
     @staticmethod
     def of(
@@ -327,6 +332,7 @@ class Nest:
         columns: int = 0,
         segments: tuple[int, ...] = (),
         wide: int = 1,
+        anywhere: bool = False,
     ) -> Nest:
         parallel, units = 0, 1
         while parallel < len(extents) - 1 and units < ENOUGH_UNITS:
@@ -334,10 +340,10 @@ class Nest:
             parallel += 1
         if (parallel < len(extents) - 1 and not columns) or block > extents[-1]:
             block = extents[-1]
-        if units >= ENOUGH_UNITS and any(place % block for place in segments[1:-1]):
+        if units >= ENOUGH_UNITS and (anywhere or any(place % block for place in segments[1:-1])):
             block = extents[-1]
         segments = segments or (0, extents[-1])
-        return Nest(tuple(extents), parallel, block, neighbours, columns, segments, wide)
+        return Nest(tuple(extents), parallel, block, neighbours, columns, segments, wide, anywhere)
 
     @property
     def blocks(self) -> int:
@@ -411,6 +417,9 @@ class Nest:
             end = b.op(f"arith.minsi {stop}, {end} : index")
         if extent == 1 and not lanes:
             body(base)
+            return
+        begins = self.anywhere and self.blocks == 1
+        if begins and line_stores.emit_lines(em, body, base, lanes, extent, self.wide):
             return
         if self.neighbours > 1:
             start = self._together(em, lanes, body, base, start, end)

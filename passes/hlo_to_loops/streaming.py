@@ -14,6 +14,11 @@ from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.emitter import LINE_BYTES, Emitter
 
 
+def go_past_caches(size: int) -> bool:
+    """Whether results of so many bytes will have left the caches before they are read."""
+    return size >= SHARED_BYTES
+
+
 def emit_streaming(
     em: Emitter, inputs: Sequence[Buffer], outputs: Sequence[Buffer], emit: Callable[[], None]
 ) -> None:
@@ -22,7 +27,7 @@ def emit_streaming(
     The first is for outputs that start at a line and overwrite no input: only the caller's own
     arrays may be placed otherwise, and what is overwritten has been read into the caches already.
     """
-    if sum(o.elements * o.type.memory_bytes for o in outputs) < SHARED_BYTES:
+    if not go_past_caches(sum(o.elements * o.type.memory_bytes for o in outputs)):
         emit()
         return
     b = em.b

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 import hlo
+import hlo.numpy as hnp
 from hlo.executable import runtime
+from hlo.passes.hlo_to_loops import emitter, streaming
 from hlo.passes.hlo_to_loops.elementwise.host_instructions import host_features
 
 # vmovntps, vmovntpd and vmovntdq with an EVEX prefix.
@@ -57,3 +62,43 @@ def test_f16_stored_past_the_caches_is_whole(moved: int) -> None:
     elements = (8 << 20) + 37
     x = (np.arange(elements + moved) % 2000).astype(np.float16)[moved:]
     np.testing.assert_array_equal(hlo.jit(lambda x: x + x)(x), x + x)
+
+
+def _rows(name: str) -> tuple[Callable[..., Any], list[np.ndarray]]:
+    """A function and arguments, whose result has rows that begin anywhere in a line."""
+    rng = np.random.default_rng(7)
+    x = rng.standard_normal((70, 301)).astype(np.float32)
+    row = x[0]
+    return {
+        "pad": (lambda x: hnp.pad(x, 1), [x]),
+        "slice": (lambda x: x[1:-1, 1:-1], [x]),
+        "joined": (lambda x, y: hnp.concatenate([x, y], axis=1), [x, x[:, :5]]),
+        "bias": (operator.add, [x, row]),
+        "wide": (lambda x, r: hnp.exp(x + r), [x, row]),
+        "double": (operator.add, [x.astype(np.float64), row.astype(np.float64)]),
+        "bf16": (operator.add, [t.astype(ml_dtypes.bfloat16) for t in (x, row)]),
+        "bytes": (operator.add, [np.tile(t.astype(np.int8), 3) for t in (x, row)]),
+        "fold": (lambda x: x - hnp.max(x, axis=1, keepdims=True), [x]),
+        "kept": (lambda x: hlo.nn.softmax(x, axis=1), [x]),
+    }[name]
+
+
+ROWS = ("pad", "slice", "joined", "bias", "wide", "double", "bf16", "bytes", "fold", "kept")
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_that_begin_anywhere(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Past the caches in whole lines, with the bits of plain stores."""
+    function, arguments = _rows(name)
+    expected = hlo.jit(function)(*arguments)
+    alignments: list[int] = []
+    store = emitter.store_past_caches
+
+    def recorded(*arguments: Any) -> None:
+        alignments.append(arguments[-1])
+        store(*arguments)
+
+    monkeypatch.setattr(emitter, "store_past_caches", recorded)
+    monkeypatch.setattr(streaming, "SHARED_BYTES", 0)
+    np.testing.assert_array_equal(hlo.jit(function)(*arguments), expected)
+    assert set(alignments) == {emitter.LINE_BYTES}
