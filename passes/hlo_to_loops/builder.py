@@ -78,6 +78,7 @@ class Builder:
         self._scopes: list[dict[object, Any]] = [{}]
         # Regions of the stack below this level run unconditionally where the current one does.
         self._guard = 0
+        self._loop_level = 0
         # The names defined in each open region; function arguments are in none.
         self._defined: list[set[str]] = [set()]
         self._next = 0
@@ -152,6 +153,11 @@ class Builder:
     def level(self) -> int:
         """How many regions are open around the next op, the function body excluded."""
         return len(self._regions) - 1
+
+    @property
+    def loop_level(self) -> int:
+        """The level of the innermost loop's body around the next op, conditions in it excluded."""
+        return min(self._loop_level, self.level)
 
     @property
     def region(self) -> object:
@@ -310,12 +316,14 @@ class Builder:
         A region left by an exception disappears with all it holds. One without a head is none of
         MLIR's: what is computed in it is known in it alone.
         """
-        guard = self._guard
+        guard, loop_level = self._guard, self._loop_level
         self._regions.append([])
         self._scopes.append({})
         self._defined.append(set())
         if conditional:
-            self._guard = len(self._regions) - 1
+            self._guard = self.level
+        else:
+            self._loop_level = self.level
         try:
             yield
         except BaseException:
@@ -327,7 +335,7 @@ class Builder:
                 self.effect(head())
             self._regions[-1].extend(body)
         finally:
-            self._guard = guard
+            self._guard, self._loop_level = guard, loop_level
             self._scopes.pop()
             self._defined.pop()
 

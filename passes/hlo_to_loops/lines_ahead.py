@@ -56,8 +56,8 @@ class LinesAhead:
 
 
 def is_in_lane_loop(em: Emitter) -> bool:
-    """Whether the innermost open region is the body of the loop over the lanes."""
-    return em.lane is not None and em.b.level == em.lane_level + 1
+    """Whether the innermost open loop is that over the lanes."""
+    return em.lane is not None and em.b.loop_level == em.lane_level + 1
 
 
 def _same_line(offset: Affine, other: Affine, size: int) -> bool:

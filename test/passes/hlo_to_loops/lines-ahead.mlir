@@ -82,3 +82,21 @@ func.func @main(%x: tensor<8192x256xf32>, %i: tensor<500x1xi32>) -> tensor<500x2
   %0 = "hlo.gather"(%x, %i) <{dimension_numbers = #hlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 256>}> : (tensor<8192x256xf32>, tensor<500x1xi32>) -> tensor<500x256xf32>
   return %0 : tensor<500x256xf32>
 }
+
+// -----
+
+// Under a condition that all lanes share, whose other side reads nothing, as well.
+// CHECK-LABEL: func.func @pad_0(
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK: memref.prefetch %in0[%{{.*}}], read, locality<2>
+// CHECK-NEXT: arith.addi
+// CHECK-NEXT: memref.prefetch %in0[%{{.*}}], read, locality<3>
+// CHECK-NEXT: vector.load %in0
+// CHECK: return
+func.func @main(%x: tensor<2048x1024xf32>) -> tensor<2050x1024xf32> {
+  %0 = hlo.constant dense<0.0> : tensor<f32>
+  %1 = hlo.pad %x, %0, low = [1, 0], high = [1, 0], interior = [0, 0] : (tensor<2048x1024xf32>, tensor<f32>) -> tensor<2050x1024xf32>
+  return %1 : tensor<2050x1024xf32>
+}
