@@ -8,6 +8,7 @@ from hlo.passes.hlo_to_loops.buffer import Buffer, pointer_to
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.elementwise.host_instructions import host_features
 
+_FEWEST_WORDS, _WORDS = 8, 32  # of 16 bits in a register
 SHORT_ROW = 512  # elements; longer ones are worth a wait at their end
 
 
@@ -49,7 +50,7 @@ def store_past_caches(
         alignment: bytes of which the place is a multiple.
     """
     memory = buffer.type.memory
-    if memory == "f16" and {"avx512f", "avx512vl"} <= host_features():
+    if memory == "f16" and lanes >= _FEWEST_WORDS and {"avx512f", "avx512vl"} <= host_features():
         _store_words_past_caches(b, raw, buffer, index, lanes, alignment)
         return
     b.effect(
@@ -63,14 +64,18 @@ def _store_words_past_caches(
     b: Builder, raw: str, buffer: Buffer, index: str, lanes: int, alignment: int
 ) -> None:
     """Stores f16 as words of 16 bits that LLVM 22 does not know for f16: of vectors of f16 it makes
-    plain stores.
+    plain stores. A register at a time, as what hides the words takes no more.
     """
-    words = f"vector<{lanes}xi16>"
-    word = b.op(f"vector.bitcast {raw} : vector<{lanes}xf16> to {words}")
-    word = b.op(f'llvm.inline_asm asm_dialect = att "", "=v,0" {word} : ({words}) -> {words}')
-    number = b.op(f"arith.index_cast {index} : index to i64")
-    at = b.op(
-        f"llvm.getelementptr {pointer_to(b, buffer)}[{number}] : (!llvm.ptr, i64) -> !llvm.ptr, f16"
-    )
-    how = f"{{alignment = {alignment} : i64, nontemporal}}"
-    b.effect(f"llvm.store {word}, {at} {how} : {words}, !llvm.ptr")
+    for start in range(0, lanes, _WORDS):
+        count, part = min(lanes, _WORDS), raw
+        if lanes > _WORDS:
+            with b.width(lanes):
+                part = b.part(raw, "f16", start, count)
+        words = f"vector<{count}xi16>"
+        word = b.op(f"vector.bitcast {part} : vector<{count}xf16> to {words}")
+        word = b.op(f'llvm.inline_asm asm_dialect = att "", "=v,0" {word} : ({words}) -> {words}')
+        place = b.op(f"arith.addi {index}, {b.index(start)} : index") if start else index
+        number, pointer = b.op(f"arith.index_cast {place} : index to i64"), pointer_to(b, buffer)
+        at = b.op(f"llvm.getelementptr {pointer}[{number}] : (!llvm.ptr, i64) -> !llvm.ptr, f16")
+        how = f"{{alignment = {alignment} : i64, nontemporal}}"
+        b.effect(f"llvm.store {word}, {at} {how} : {words}, !llvm.ptr")

@@ -64,6 +64,18 @@ def test_f16_stored_past_the_caches_is_whole(moved: int) -> None:
     np.testing.assert_array_equal(hlo.jit(lambda x: x + x)(x), x + x)
 
 
+@pytest.mark.parametrize("elements", [4, 8, 17, 5003])
+def test_f16_of_several_registers_and_parts_of_one(
+    elements: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as are computed together, and fewer than a register has."""
+    monkeypatch.setattr(streaming, "SHARED_BYTES", 0)
+    x = np.linspace(-4, 4, elements).astype(np.float16)
+    found = hlo.jit(hnp.exp)(x)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(found, hlo.jit(hnp.exp)(x))
+
+
 def _rows(name: str) -> tuple[Callable[..., Any], list[np.ndarray]]:
     """A function and arguments, whose result has rows that begin anywhere in a line."""
     rng = np.random.default_rng(7)
