@@ -38,10 +38,11 @@ SMALLEST_PRODUCT = 1 << 15  # multiply-adds below which packing does not pay
 SMALLEST_TURNED = 1 << 12  # the same of a turned right operand, whose tiles are packed or none
 # Work for several blocks, whose rows are fetched ahead; register tiles wait for them.
 BLOCK_ROWS, BLOCK_VECTORS, BLOCK_WORK = 64, 8, 1 << 21
-FEWEST_ROWS = 24  # of the left operand that share what is packed of a right operand in rows
-LARGE_RIGHT = 1 << 20  # elements of a right operand in rows that is read better when packed
-LARGE_RIGHT_OF_MANY = 1 << 18  # the same where it has long rows, or the left operand many
-LONG_ROWS, MANY_ROWS = 1024, 512
+# Rows of the left operand that share what is packed of a right operand in rows, and the elements of
+# one that is read better when packed: it leaves the first-level cache, where few rows share it the
+# second-level one. Packing costs a store for as many products as there are rows.
+SHARING_ROWS, SHARED_VECTORS, SHARED_RIGHT = 17, 4, 1 << 15
+FEWEST_ROWS, LARGE_RIGHT = 13, 1 << 20
 LARGE_LEFT = 1 << 20  # elements of a left operand that is not read again for every few columns
 FEWEST_ROWS_TURNED = 13  # that tiles take, the right operand being turned: fewer are vectors
 FEWEST_ROWS_OF_WORDS = 2
@@ -259,7 +260,7 @@ def packs(node: Node, computed: bool = False) -> bool:
         # There are no other tiles for them.
         return m >= FEWEST_ROWS_OF_WORDS and n >= lanes_of(node) and m * n * k >= SMALLEST_PRODUCT
     turned = right.summed.stride == 1 and right.free.stride != 1
-    fewest = FEWEST_ROWS_TURNED if turned else lanes_of(node)
+    fewest = FEWEST_ROWS_TURNED if turned else min(lanes_of(node), FEWEST_ROWS)
     smallest = SMALLEST_TURNED if turned else SMALLEST_PRODUCT
     if m < fewest or min(n, k) < lanes_of(node) or math.prod((m, n, k)) < smallest:
         return False
@@ -273,8 +274,8 @@ def packs(node: Node, computed: bool = False) -> bool:
         return True
     if is_blocks or (count >= DEEP_BATCH and is_deep(m, n, k, node)):
         return True
-    of_many = n >= LONG_ROWS or m >= MANY_ROWS
-    return m >= FEWEST_ROWS and k * n >= (LARGE_RIGHT_OF_MANY if of_many else LARGE_RIGHT)
+    shared = m >= SHARING_ROWS and n >= SHARED_VECTORS * lanes_of(node)
+    return m >= FEWEST_ROWS and k * n >= (SHARED_RIGHT if shared else LARGE_RIGHT)
 
 
 def repacks(node: Node) -> bool:

@@ -54,14 +54,14 @@ func.func @one(%x: tensor<1000x32xf32>, %v: tensor<1000xf32>) -> tensor<32xf32> 
 // CHECK: hlo.dot_general {{.*}} : (tensor<96x3x512xf32>, tensor<3x512x64xf32>) -> tensor<3x96x64xf32>
 // CHECK: hlo.reduce
 // Rows in place, few of them; results of several blocks; integers, which have words.
-// CHECK: hlo.dot_general {{.*}} : (tensor<32x4096xf32>, tensor<4096x64xf32>) -> tensor<32x64xf32>
+// CHECK: hlo.dot_general {{.*}} : (tensor<16x4096xf32>, tensor<4096x64xf32>) -> tensor<16x64xf32>
 // CHECK: hlo.dot_general {{.*}} : (tensor<4096x64xf32>, tensor<4096x512xf32>) -> tensor<64x512xf32>
 // CHECK: hlo.dot_general {{.*}} : (tensor<64x4096xi8>, tensor<64x4096xi8>) -> tensor<64x64xi32>
-func.func @blocks(%a: tensor<4096x64xf32>, %b: tensor<4096x64xf32>, %c: tensor<96x1536xf32>, %d: tensor<1536x64xf32>, %e: tensor<32x4096xf32>, %f: tensor<4096x512xf32>, %g: tensor<64x4096xi8>) -> (tensor<64x64xf32>, tensor<96x64xf32>, tensor<32x64xf32>, tensor<64x512xf32>, tensor<64x64xi32>) {
+func.func @blocks(%a: tensor<4096x64xf32>, %b: tensor<4096x64xf32>, %c: tensor<96x1536xf32>, %d: tensor<1536x64xf32>, %e: tensor<16x4096xf32>, %f: tensor<4096x512xf32>, %g: tensor<64x4096xi8>) -> (tensor<64x64xf32>, tensor<96x64xf32>, tensor<16x64xf32>, tensor<64x512xf32>, tensor<64x64xi32>) {
   %0 = hlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x64xf32>) -> tensor<64x64xf32>
   %1 = hlo.dot_general %c, %d, contracting_dims = [1] x [0] : (tensor<96x1536xf32>, tensor<1536x64xf32>) -> tensor<96x64xf32>
-  %2 = hlo.dot_general %e, %b, contracting_dims = [1] x [0] : (tensor<32x4096xf32>, tensor<4096x64xf32>) -> tensor<32x64xf32>
+  %2 = hlo.dot_general %e, %b, contracting_dims = [1] x [0] : (tensor<16x4096xf32>, tensor<4096x64xf32>) -> tensor<16x64xf32>
   %3 = hlo.dot_general %a, %f, contracting_dims = [0] x [0] : (tensor<4096x64xf32>, tensor<4096x512xf32>) -> tensor<64x512xf32>
   %4 = hlo.dot_general %g, %g, contracting_dims = [1] x [1] : (tensor<64x4096xi8>, tensor<64x4096xi8>) -> tensor<64x64xi32>
-  return %0, %1, %2, %3, %4 : tensor<64x64xf32>, tensor<96x64xf32>, tensor<32x64xf32>, tensor<64x512xf32>, tensor<64x64xi32>
+  return %0, %1, %2, %3, %4 : tensor<64x64xf32>, tensor<96x64xf32>, tensor<16x64xf32>, tensor<64x512xf32>, tensor<64x64xi32>
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from kernel_regions import region
 
-from hlo.passes.hlo_to_loops.product_blocking import blocking_of
+from hlo.passes.hlo_to_loops.product_blocking import blocking_of, packs
 
 SIZES = (16, 100, 145, 512, 1000, 4096)
 
@@ -66,3 +67,26 @@ def test_parts_that_end_between_fetches_are_known(lanes: int) -> None:
         cut += s.cuts_a_run and s.k % s.fetching_steps == 0
         assert s.cuts_a_run == any(steps % s.fetching_steps for steps in ends)
     assert lanes == 16 or cut
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "n", "packed"),
+    [
+        (17, 256, 128, True),  # 128 KiB leave the first-level cache
+        (17, 256, 112, False),
+        (16, 768, 768, False),  # two tiles of register tiles read it as well where it lies
+        (17, 1024, 48, False),  # three vectors across
+        (13, 1024, 1024, True),  # 4 MiB leave the second-level cache
+        (12, 1024, 1024, False),  # a tile has as many rows
+    ],
+)
+def test_right_operands_in_rows_are_packed_for_those_that_share_them(
+    m: int, k: int, n: int, packed: bool
+) -> None:
+    left, right, result = (f"tensor<{a}x{b}xf32>" for a, b in ((m, k), (k, n), (m, n)))
+    found = region(f"""
+      func.func @main(%x: {left}, %y: {right}) -> {result} {{
+        %0 = hlo.dot_general %x, %y, contracting_dims = [1] x [0] : ({left}, {right}) -> {result}
+        return %0 : {result}
+      }}""")
+    assert packs(found.nodes[0]) == packed
