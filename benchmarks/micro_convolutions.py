@@ -24,6 +24,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 import ml_dtypes
 import numpy as np
 from micro_dots import measured_peak
+from report_page import machine
 from timing import (
     Clock,
     Run,
@@ -46,8 +47,10 @@ Array = np.ndarray[Any, Any]
 _HEADING = """# Convolutions and pooling
 Written by `benchmarks/micro_convolutions.py`: f32, channels last where nothing else is said, runs
 alternating, medians, {counted}. x is the peer's time / ours. The peak of fused multiply-adds was
-{peak:.0f} Gflop/s in the same run; load of the machine {load:.1f}. Gflop/s count the products with
-elements of the input and its padding, not those with the zeros that a dilation puts between.
+{peak:.0f} Gflop/s in the same run. Gflop/s count the products with elements of the input and its
+padding, not those with the zeros that a dilation puts between.
+
+Machine: {machine}
 
 | case | ours us | Gflop/s | of peak | x jax | x torch |
 |---|---|---|---|---|---|
@@ -423,7 +426,8 @@ def main() -> int:
         figures.append(measure(case, clock, args.threads, args.rounds))
         print(row_of(figures[-1], peak), flush=True)
     if not args.patterns:
-        heading = _HEADING.format(counted=counted(args), peak=peak, load=os.getloadavg()[0])
+        text = machine()["text"]
+        heading = _HEADING.format(counted=counted(args), peak=peak, machine=text)
         rows = "".join(row_of(figure, peak) + "\n" for figure in figures)
         PAGE.write_text(heading + rows + f"\n{summary(figures)}\n")
     print(summary(figures))
