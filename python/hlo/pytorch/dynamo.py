@@ -45,7 +45,13 @@ def backend(module: Any, example_inputs: Sequence[Any], options: Options | None 
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """PyTorch's decompositions of the operators that have no meaning here as they stand."""
     torch = live.torch_module()
-    table = torch._decomp.core_aten_decompositions()
+    table = dict(torch._decomp.core_aten_decompositions())
+    # Gradients have decompositions that the table for inference leaves out.
+    table |= {
+        each: function
+        for each, function in torch._decomp.decomposition_table.items()
+        if "_backward." in str(each)
+    }
     return {each: table[each] for each in table if not is_supported(str(each))}
 
 
@@ -90,7 +96,7 @@ class GraphFunction:
         inputs: list[Input] = []
         numbers: dict[str, Any] = {}
         for name, value in zip(self._names, arguments, strict=True):
-            if isinstance(value, (int, float)):
+            if not _is_tensor(value):
                 numbers[name] = value
             else:
                 aval = ShapeDtype(tuple(value.shape), dtype_of(value.dtype))
@@ -100,9 +106,14 @@ class GraphFunction:
         layout: list[Any] = []
         avals = [each.aval for each in inputs if each.aval is not None]
         module = lower_graph(graph, avals, [each.name for each in inputs], layout)
-        places = [i for i, x in enumerate(arguments) if not isinstance(x, (int, float))]
+        places = [i for i, x in enumerate(arguments) if _is_tensor(x)]
         known = [_TENSOR if is_tensor else value for is_tensor, value in layout]
         return _Program(compile_program(module, **self._options), places, known)
+
+
+def _is_tensor(argument: Any) -> bool:
+    """Whether it is no number, nor None, which stands for a token that orders effects."""
+    return argument is not None and not isinstance(argument, (int, float))
 
 
 class _Program:

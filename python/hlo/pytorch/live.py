@@ -180,4 +180,6 @@ def _value(value: Any) -> Any:
         return None
     if kind == "Node":
         return Ref(value.name)
+    if kind == "OpOverload":
+        return str(value)
     raise UnsupportedError(f"expected numbers and tensors as arguments of operators, found {kind}")

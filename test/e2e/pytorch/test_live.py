@@ -210,6 +210,51 @@ def test_training_steps_are_those_of_eager_mode(name: str) -> None:
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
+def _bags(x: Any, **options: Any) -> Any:
+    return F.embedding_bag(torch.tensor([0, 2, 2, 1, 4]), x, torch.tensor([0, 3]), **options)
+
+
+GRADIENTS: dict[str, tuple[tuple[int, ...], Callable[[Any], Any]]] = {
+    "resized": ((1, 2, 4, 3), lambda x: F.interpolate(x, scale_factor=2)),
+    "smoothed": ((1, 2, 4, 5), lambda x: F.interpolate(x, (3, 7), mode="bilinear", antialias=True)),
+    "padded": ((1, 2, 4, 3), lambda x: F.pad(x, (1, 2, 0, 1), "replicate")),
+    "pooled": ((1, 2, 5, 6), lambda x: F.adaptive_max_pool2d(x, (2, 3))),
+    "strided": ((3, 4), lambda x: x.as_strided((2, 3), (4, 1), 2)),
+    "masked": ((3, 4), lambda x: torch.zeros(3, 4).masked_scatter(x > 0, x * 2)),
+    "distances": ((5, 3), lambda x: torch.cdist(x, x.flip(0) * 2)),
+    "summed bags": ((5, 3), lambda x: _bags(x, mode="sum")),
+    "largest of bags": ((5, 3), lambda x: _bags(x, mode="max")),
+    "factors": ((3, 3), lambda x: torch.linalg.cholesky(x @ x.mT + torch.eye(3))),
+    "inverses": ((3, 3), lambda x: torch.linalg.inv(x @ x.mT + torch.eye(3))),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_that_pytorch_leaves_whole(name: str) -> None:
+    shape, function = GRADIENTS[name]
+    torch._dynamo.reset()
+    start = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    ours, theirs = (start.clone().requires_grad_() for _ in range(2))
+    for x, each in (
+        (ours, torch.compile(function, backend=backend, fullgraph=True)),
+        (theirs, function),
+    ):
+        each(x).square().sum().backward()
+    torch.testing.assert_close(ours.grad, theirs.grad, rtol=2e-5, atol=1e-5)
+
+
+def test_weights_of_given_norm_are_trained() -> None:
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    model = torch.nn.utils.parametrizations.weight_norm(torch.nn.Conv1d(4, 6, 3))
+    x, found = torch.randn(2, 4, 9), []
+    for function in (torch.compile(model, backend=backend), model):
+        model.zero_grad()
+        function(x).square().sum().backward()
+        found.append([p.grad.clone() for p in model.parameters() if p.grad is not None])
+    torch.testing.assert_close(*found, rtol=2e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["Mixtral", "Qwen2Moe"])
 def test_tokens_go_to_their_experts(name: str) -> None:
     """Models of the package transformers: exported, and gradients through `torch.compile`."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hlo import lax
+from hlo.diagnostics import UnsupportedError
 from hlo.frontend.tracer import Tracer
 from hlo.pytorch.ops.registry import higher_order
 
@@ -57,3 +58,13 @@ def scan(
 def wrap_with_set_grad_enabled(enabled: bool, graph: Function, *operands: Any) -> tuple[Any, ...]:
     """A region without gradients, which means nothing where none are recorded."""
     return graph(*operands)
+
+
+@higher_order("with_effects")
+def with_effects(token: Any, operator: str, *operands: Any) -> tuple[Any, ...]:
+    """An operator that only checks its operands, in order with others: factorizations that do not
+    exist give NaN, not an error.
+    """
+    if operator != "aten._linalg_check_errors.default":
+        raise UnsupportedError("the operator does something besides its results", op=operator)
+    return (token,)

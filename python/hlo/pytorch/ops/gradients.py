@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from hlo import lax
 from hlo import numpy as hnp
 from hlo.frontend.operands import convert
@@ -15,6 +13,7 @@ from hlo.model_ops import conv_transposed, tensor, widened
 from hlo.pytorch.ops.pooling import averaging, divisors, windows_of
 from hlo.pytorch.ops.products import conv_forward, per_dimension
 from hlo.pytorch.ops.registry import aten
+from hlo.pytorch.ops.scattered_gradients import added_in_planes
 
 
 def _weight_gradient(
@@ -115,13 +114,7 @@ def max_pool_backward(
             tensor(0, self.dtype),
             lax.add,
         )
-    lead, plane = self.shape[: self.ndim - rank], int(np.prod(extents))
-    rows = int(np.prod(lead))
-    places = lax.reshape(indices, (rows, indices.size // rows))
-    line = lax.reshape(lax.iota(places.dtype, rows), (rows, 1))
-    zeros = hnp.broadcast_to(tensor(0, self.dtype), (rows, plane))
-    found = zeros.at[(line, places)].add(lax.reshape(grad_output, places.shape))
-    return lax.reshape(found, self.shape)
+    return added_in_planes(grad_output, self, indices, rank)
 
 
 @aten("avg_pool2d_backward", "avg_pool3d_backward")

@@ -80,45 +80,6 @@ def embedding(
     return hnp.take(weight, indices, axis=0)
 
 
-@aten("_embedding_bag", "_embedding_bag_forward_only", "embedding_bag", "embedding_bag.padding_idx")
-def embedding_bag(
-    weight: Tracer,
-    indices: Tracer,
-    offsets: Tracer,
-    scale_grad_by_freq: bool = False,
-    mode: int = 0,
-    sparse: bool = False,
-    per_sample_weights: Tracer | None = None,
-    include_last_offset: bool = False,
-    padding_idx: int | None = -1,
-) -> tuple[Tracer | None, ...]:
-    """Rows of a table summed (mode 0), averaged (1) or compared (2) in bags.
-
-    Returns:
-        (bags, columns), and nothing for the three tables that gradients read.
-    """
-    bags = offsets.shape[0] - include_last_offset
-    place = lax.iota(offsets.dtype, indices.shape[0])
-    bag = hnp.subtract(hnp.searchsorted(offsets, place, side="right"), 1)
-    # What is not counted goes past the end, where updates are dropped.
-    into = hnp.where(hnp.equal(indices, -1 if padding_idx is None else padding_idx), bags, bag)
-    rows = widened(hnp.take(weight, indices, axis=0))
-    if per_sample_weights is not None:
-        rows = hnp.multiply(rows, hnp.expand_dims(per_sample_weights, 1))
-    sizes = hnp.zeros((bags,), offsets.dtype).at[into].add(1)
-    shape = (bags, weight.shape[1])
-    filled = hnp.greater(hnp.expand_dims(sizes, 1), 0)
-    if mode == 2:
-        least = hnp.broadcast_to(tensor(lowest(rows.dtype), rows.dtype), shape)
-        found = hnp.where(filled, least.at[into].max(rows), 0)
-    else:
-        found = hnp.zeros(shape, rows.dtype).at[into].add(rows)
-    if mode == 1:
-        counts = convert(hnp.maximum(sizes, 1), rows.dtype)
-        found = hnp.divide(found, hnp.expand_dims(counts, 1))
-    return convert(found, weight.dtype), None, None, None
-
-
 @aten("gather", "take_along_dim")
 def gather(
     self: Tracer, dim: int | None = None, index: Any = None, indices: Any = None, **_: Any

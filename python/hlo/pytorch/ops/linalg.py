@@ -273,6 +273,25 @@ def cdist(x1: Tracer, x2: Tracer, p: float = 2, compute_mode: int | None = None)
     return _norms(hnp.abs(hnp.subtract(lax.expand_dims(x1, (x1.ndim - 1,)), _rows(x2))), p)
 
 
+@aten("_cdist_backward")
+def cdist_backward(grad: Tracer, x1: Tracer, x2: Tracer, p: float, cdist: Tracer) -> Tracer:
+    """Gradients by the rows of the first matrix; 0 where rows are equal."""
+    between = hnp.subtract(lax.expand_dims(x1, (x1.ndim - 1,)), _rows(x2))
+    apart, zero = hnp.abs(between), tensor(0, x1.dtype)
+    far, by = lax.expand_dims(cdist, (cdist.ndim,)), lax.expand_dims(grad, (grad.ndim,))
+    if p == 0:
+        return hnp.zeros(x1.shape, x1.dtype)
+    if p == 1:
+        share = hnp.sign(between)
+    elif np.isinf(p):
+        share = hnp.where(hnp.equal(apart, far), hnp.sign(between), zero)
+    else:
+        scaled = between if p == 2 else hnp.multiply(between, hnp.power(apart, p - 2))
+        nearness = far if p == 2 else hnp.power(far, p - 1)
+        share = hnp.where(hnp.equal(apart, 0), zero, hnp.divide(scaled, nearness))
+    return hnp.sum(hnp.multiply(by, share), axis=-2)
+
+
 def _norms(apart: Tracer, p: float) -> Tracer:
     """Norms of order p of what is not negative, along the last dimension."""
     if p == 0:

@@ -237,3 +237,19 @@ def instance_norm(
         ]
     x, _center, _scale = _standardized(widened(input), range(2, input.ndim), eps)
     return convert(_channel_affine(x, weight, bias), input.dtype)
+
+
+@aten("_weight_norm_interface_backward")
+def weight_norm_backward(
+    grad_w: Tracer, saved_v: Tracer, saved_g: Tracer, saved_norms: Tracer, dim: int
+) -> tuple[Tracer, Tracer]:
+    """Gradients of g * v / |v|, the norm taken over all dimensions but one, by v and by g."""
+    kept = dim % saved_v.ndim
+    others = tuple(d for d in range(saved_v.ndim) if d != kept)
+    norms = hnp.reshape(saved_norms, saved_g.shape)
+    along = hnp.sum(hnp.multiply(grad_w, saved_v), axis=others, keepdims=True)
+    across = hnp.subtract(
+        grad_w, hnp.multiply(saved_v, hnp.divide(along, hnp.multiply(norms, norms)))
+    )
+    by_v = hnp.multiply(hnp.divide(saved_g, norms), across)
+    return by_v, hnp.divide(along, norms)

@@ -13,6 +13,7 @@ from hlo.frontend.operands import convert
 from hlo.frontend.tracer import Tracer
 from hlo.model_ops import (
     CUBIC,
+    Taps,
     cubic_taps,
     grid_sampled,
     linear_taps,
@@ -42,15 +43,19 @@ def _given(scales: Floats, rank: int, scale: Sequence[float | None]) -> list[flo
     return list(scale)[:rank] if any(scale) else [None] * rank
 
 
+def nearest_places(size: int, extent: int, scale: float | None, half: float) -> Array:
+    """Which of `extent` elements each of `size` results is: at floor((i + half) / scale)."""
+    step = np.float32(1 / scale) if scale else np.float32(extent / size)
+    places = np.floor((np.arange(size, dtype=np.float32) + np.float32(half)) * step)
+    return np.minimum(places.astype(np.int64), extent - 1)
+
+
 def _nearest(self: Tracer, sizes: Sequence[int], scales: Any, half: float) -> Tracer:
     for i, size in enumerate(sizes):
         extent = self.shape[2 + i]
-        if size == extent and not half:
-            continue
-        step = np.float32(1 / scales[i]) if scales[i] else np.float32(extent / size)
-        places = np.floor((np.arange(size, dtype=np.float32) + np.float32(half)) * step)
-        where = np.minimum(places.astype(np.int64), extent - 1)
-        self = hnp.take(self, where, axis=2 + i)
+        if size != extent or half:
+            places = nearest_places(size, extent, scales[i], half)
+            self = hnp.take(self, places, axis=2 + i)
     return self
 
 
@@ -78,7 +83,7 @@ def _entry(resample: Callable[[Tracer, Sequence[int], Any, bool], Tracer]) -> Ca
     return call
 
 
-def _step(extent: int, size: int, align_corners: bool, scale: float | None) -> float:
+def step_between(extent: int, size: int, align_corners: bool, scale: float | None) -> float:
     """How far apart in the input results lie, in elements."""
     if align_corners:
         return (extent - 1) / (size - 1) if size > 1 else 0.0
@@ -97,13 +102,11 @@ def _interpolated(
     found = widened(x)
     for i, size in enumerate(sizes):
         extent = x.shape[2 + i]
-        step = _step(extent, size, align_corners, scales[i])
-        places = (np.arange(size) + 0.5) * step - 0.5
+        step = step_between(extent, size, align_corners, scales[i])
         if smooth:
-            # Pillow's cubic is of another coefficient.
-            taps = smooth_taps(places, 1 / step if step else inf, PILLOW if cubic else None)
-            taps = normalised_taps(taps, extent, exclude=True)
+            taps = filter_taps(size, extent, step, cubic=cubic)
         else:
+            places = (np.arange(size) + 0.5) * step - 0.5
             if align_corners:
                 places = np.arange(size) * step
             elif not cubic:
@@ -111,6 +114,16 @@ def _interpolated(
             taps = cubic_taps(places, CUBIC) if cubic else linear_taps(places)
         found = weighted(found, 2 + i, taps)
     return convert(found, x.dtype)
+
+
+def filter_taps(size: int, extent: int, step: float, *, cubic: bool) -> Taps:
+    """Elements and weights of which `size` results `step` elements apart are sums, as Pillow
+    smooths.
+    """
+    places = (np.arange(size) + 0.5) * step - 0.5
+    # Pillow's cubic is of another coefficient.
+    taps = smooth_taps(places, 1 / step if step else inf, PILLOW if cubic else None)
+    return normalised_taps(taps, extent, exclude=True)
 
 
 # The element at floor(i / scale), or at floor((i + 1/2) / scale).
