@@ -1,7 +1,7 @@
 """What operators of PyTorch and of ONNX share: their names and defaults differ, this does not."""
 
 from hlo.model_ops.convolution import conv_transposed
-from hlo.model_ops.grids import CUBIC, grid_sampled
+from hlo.model_ops.grids import CUBIC, grid_sampled, grid_sampled_gradients
 from hlo.model_ops.interpolation import (
     Taps,
     cubic_taps,
@@ -21,6 +21,7 @@ __all__ = [
     "conv_transposed",
     "cubic_taps",
     "grid_sampled",
+    "grid_sampled_gradients",
     "linear_taps",
     "normalised_taps",
     "smooth_taps",

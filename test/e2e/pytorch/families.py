@@ -14,7 +14,7 @@ import torch.nn.functional as F  # noqa: N812
 from control import control_flow, in_place, scans
 from grouped import grouped_products
 from layers import attention, convolutions, normalization, pooling, resampling
-from scattered import scattered_gradients
+from scattered import grid_gradients, scattered_gradients
 
 aten = torch.ops.aten
 Tensors = tuple[torch.Tensor, ...]
@@ -492,6 +492,15 @@ FAMILIES: dict[str, tuple[Callable[..., list[torch.Tensor]], Callable[[], Tensor
     "scattered_gradients": (
         scattered_gradients,
         lambda: (_draw(2, 3, 6, 4), _draw(2, 3, 8), _draw(1, 2, 4, 2, 6), _draw(5, 4)),
+    ),
+    "grid_gradients": (
+        grid_gradients,
+        lambda: (
+            _draw(2, 3, 5, 6),
+            _draw(2, 4, 3, 2) * 1.5,
+            _draw(1, 2, 3, 4, 5),
+            _draw(1, 2, 3, 2, 3) * 1.5,
+        ),
     ),
     "scans": (scans, lambda: (_draw(3, 4),)),
     "in_place": (in_place, lambda: (_draw(3, 4),)),

@@ -65,3 +65,22 @@ def scattered_gradients(
         )
     )
     return found
+
+
+def grid_gradients(
+    x: torch.Tensor, grid: torch.Tensor, volume: torch.Tensor, cube: torch.Tensor
+) -> list[torch.Tensor]:
+    """Of images read at the places of a grid, some of them outside; x is (2, 3, 5, 6)."""
+    found: list[torch.Tensor] = []
+    for padding in range(3):
+        for corners in (False, True):
+            for mode in range(3 if corners == (padding == 1) else 2):
+                seen = aten.grid_sampler_2d(x, grid, mode, padding, corners)
+                options = (mode, padding, corners, [True, True])
+                found += aten.grid_sampler_2d_backward(seen + 1, x, grid, *options)
+            if corners != (padding == 1):
+                continue
+            seen = aten.grid_sampler_3d(volume, cube, 0, padding, corners)
+            options = (0, padding, corners, [True, True])
+            found += aten.grid_sampler_3d_backward(seen + 1, volume, cube, *options)
+    return found

@@ -16,6 +16,7 @@ from hlo.model_ops import (
     Taps,
     cubic_taps,
     grid_sampled,
+    grid_sampled_gradients,
     linear_taps,
     normalised_taps,
     smooth_taps,
@@ -166,3 +167,22 @@ def grid_sampler(
     mode = ("linear", "nearest", "cubic")[interpolation_mode]
     padding = ("zeros", "border", "reflection")[padding_mode]
     return grid_sampled(input, grid, mode, padding, corners=align_corners)
+
+
+@aten("grid_sampler_2d_backward", "grid_sampler_3d_backward")
+def grid_sampler_backward(
+    grad_output: Tracer,
+    input: Tracer,
+    grid: Tracer,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    output_mask: Sequence[bool],
+) -> tuple[Tracer | None, Tracer]:
+    """Gradients by the images, if they are asked for, and by the grid."""
+    mode = ("linear", "nearest", "cubic")[interpolation_mode]
+    padding = ("zeros", "border", "reflection")[padding_mode]
+    by_input, by_grid = grid_sampled_gradients(
+        grad_output, input, grid, mode, padding, corners=align_corners
+    )
+    return by_input if output_mask[0] else None, by_grid
