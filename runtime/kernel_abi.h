@@ -63,6 +63,9 @@ int64_t hlo_rt_now(void);
  * call). */
 void hlo_rt_parallel_for(const HloRuntime *runtime, HloKernelFn kernel, void **args, int64_t n, int64_t grain);
 
+/* Copies bytes between arrays that do not overlap, by the call's threads where there are many. */
+void hlo_rt_copy(const HloRuntime *runtime, void *to, const void *from, int64_t bytes);
+
 /* Scratch of 64-byte alignment from the runtime's cache; null if there is no memory. The size is passed back on free.
  */
 void *hlo_rt_alloc(int64_t bytes);

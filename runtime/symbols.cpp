@@ -93,6 +93,7 @@ std::vector<std::pair<const char *, void *>> makeSymbols() {
   HLO_SYMBOL(hlo_rt_threads);
   HLO_SYMBOL(hlo_rt_now);
   HLO_SYMBOL(hlo_rt_parallel_for);
+  HLO_SYMBOL(hlo_rt_copy);
   HLO_SYMBOL(hlo_rt_alloc);
   HLO_SYMBOL(hlo_rt_free);
   HLO_SYMBOL(hlo_rt_random_state);

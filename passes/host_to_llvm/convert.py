@@ -288,10 +288,23 @@ def _same(w: _Writer, op: ir.Operation, _: Functions) -> None:
     w.names[op.results[0]] = w.names[op.operands[0]]
 
 
+_SHARED_COPY_BYTES = 8 << 20  # smaller ones are in caches, which one thread copies as fast
+_COPY_FUNCTION = "  llvm.func @hlo_rt_copy(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64)"
+
+
 def _copy(w: _Writer, op: ir.Operation, _: Functions) -> None:
     source, target = (w.names[v] for v in op.operands)
-    size = w.constant(byte_size(op.operands[0].type), "i64")
-    w.line(_memcpy(target, source, size))
+    count = byte_size(op.operands[0].type)
+    size = w.constant(count, "i64")
+    if count < _SHARED_COPY_BYTES:
+        w.line(_memcpy(target, source, size))
+        return
+    if _COPY_FUNCTION not in w.globals:
+        w.globals.append(_COPY_FUNCTION)
+    w.line(
+        f"llvm.call @hlo_rt_copy(%runtime, {target}, {source}, {size}) : "
+        "(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()"
+    )
 
 
 def _load(w: _Writer, op: ir.Operation, _: Functions) -> None:
