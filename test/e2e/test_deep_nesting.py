@@ -7,11 +7,11 @@ from __future__ import annotations
 import itertools
 import re
 import sys
-import time
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from call_counts import calls_of
 from isolation import isolated
 
 import hlo
@@ -91,17 +91,12 @@ def functions(count: int) -> str:
     return "\n".join(f"{text}\nreturn %0 : {V}\n}}" for text in texts)
 
 
-def seconds(text: str) -> float:
-    """Processor time of the passes, the best of two."""
-    times: list[float] = []
-    for _ in range(2):
-        module = load_program(text)
-        start = time.thread_time()
-        with depth_as_error():
-            for step in passes_to(Phase.FUSED):
-                run_pass(step, module)
-        times.append(time.thread_time() - start)
-    return min(times)
+def optimize(text: str) -> None:
+    """The passes up to fusion."""
+    module = load_program(text)
+    with depth_as_error():
+        for step in passes_to(Phase.FUSED):
+            run_pass(step, module)
 
 
 def test_results_of_each_branch() -> None:
@@ -143,10 +138,12 @@ def test_calls_through_more_functions_than_python_nests() -> None:
 
 
 @pytest.mark.parametrize("nested", [branches, loops])
-def test_four_times_the_levels_take_about_four_times_as_long(nested: Callable[[int], str]) -> None:
-    """A loose bound: 4 ** 1.3 = 6.1, for noise; quadratic would be 16."""
-    seconds(nested(4))
-    assert seconds(nested(120)) <= 4**1.3 * seconds(nested(30))
+def test_four_times_the_levels_take_about_four_times_the_calls(
+    nested: Callable[[int], str],
+) -> None:
+    """Quadratic would be 16 times."""
+    optimize(nested(4))
+    assert calls_of(optimize, nested(120)) <= 5 * calls_of(optimize, nested(30))
 
 
 @pytest.mark.parametrize("nested", [branches, loops])

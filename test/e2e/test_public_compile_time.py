@@ -4,7 +4,6 @@ not fast from slow."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from call_counts import calls_of
 from jax import lax
 
 import hlo
@@ -28,23 +28,6 @@ def timed(f: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
     start = time.process_time()
     result = f(*arguments)
     return result, time.process_time() - start
-
-
-def calls_of(f: Callable[..., Any], *arguments: Any) -> int:
-    """The calls of functions, Python's and native, that a call makes on its thread."""
-    count = 0
-
-    def count_calls(_frame: object, event: str, _argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count_calls)
-    try:
-        f(*arguments)
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 def test_updates_in_a_loop_are_in_place() -> None:

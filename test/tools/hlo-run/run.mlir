@@ -20,9 +20,9 @@
 
 // COLD: run: compiled in {{[0-9.]+}} s;
 // WARM: run: compiled in {{[0-9.]+}} s from the cache;
-// A program, its kernel and the compiler; no text, since hlo-run gives the compiler a module.
-// SHOW: run.mlir.tmp.cache: 3 files, {{[0-9.]+}} {{K?}}iB of 3.81 GiB
-// CLEAR: removed 3 files
+// A program with its kernel in it, and the compiler; no text, since hlo-run gives the compiler a module.
+// SHOW: run.mlir.tmp.cache: 2 files, {{[0-9.]+}} {{K?}}iB of 3.81 GiB
+// CLEAR: removed 2 files
 
 // JSON: {"name": "run", "compile_s": {{[0-9.e-]+}}, "run_ms": {{[0-9.e-]+}}, "peer": {"name": "xla:cpu", "compile_s": {{[0-9.e-]+}}, "run_ms": {{[0-9.e-]+}}}, "max_abs_err": 0.0, "max_rel_err": 0.0, "mismatches": 0, "kernels": {{[0-9]+}}, "arena_bytes": {{[0-9]+}}, "argument_bytes": 20, "result_bytes": 20, "alias_bytes": 0, "cache": "off"}
 func.func @main(%x: tensor<4xf32>, %n: tensor<i32>) -> (tensor<4xf32>, tensor<i32>) {
