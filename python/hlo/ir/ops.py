@@ -4,4 +4,4 @@ functions ``add``, ``dot_general`` that build one and give its results.
 
 from __future__ import annotations
 
-from hlo_native._hlo_ops_gen import *  # noqa: F403
+from hlo_native._hlo_ops_gen import *  # noqa: F403  # pyright: ignore[reportMissingImports] (made by the build)
