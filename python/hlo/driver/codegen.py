@@ -165,10 +165,9 @@ class ProgramCode:
     def _begin_rare(self, kernels: dict[str, Kernel]) -> None:
         """Has the rare functions of kernels made, each once."""
         texts = [kernel.text for kernel in kernels.values()]
-        for symbol in self._rare.keys() - self._rare_begun:
-            if any(symbol in text for text in texts):
+        for symbol, text in self._rare.items():
+            if symbol not in self._rare_begun and any(symbol in own for own in texts):
                 self._rare_begun.add(symbol)
-                text = self._rare[symbol]
                 known = _RARE_CODE.get(text)
                 self._begin_unit(_Unit({}, code=known) if known else self._found(text), text)
 

@@ -59,7 +59,7 @@ def grid_sampled_gradients(
     given = lax.transpose(wide_grad, last)
     by_x = hnp.zeros([x.shape[d] for d in last], wide_x.dtype)
     by_places: list[Tracer | None] = [None] * rank
-    for tap in _taps(x.shape[2:], grid, mode, padding, corners=corners):
+    for tap in _taps(x.shape[2:], grid, mode, padding, corners=corners, sloped=True):
         index, inside = _indices(x.shape[2:], tap.at, padding, corners=corners)
         weight = convert(tap.weight(), wide_x.dtype)
         counted = weight if inside is None else hnp.where(inside, weight, 0)
@@ -90,12 +90,12 @@ class _Tap:
     Attributes:
         at: places by axis.
         weights: by axis.
-        slopes: of the weights, by the place on their axis.
+        slopes: of the weights, by the place on their axis, if they are asked for.
     """
 
     at: Sequence[Tracer]
     weights: Sequence[Tracer]
-    slopes: Sequence[Tracer]
+    slopes: Sequence[Tracer] = ()
 
     def weight(self, slope: int | None = None) -> Tracer:
         """The product of the weights, of which that of an axis gives its slope."""
@@ -118,13 +118,19 @@ def _places(extents: Sequence[int], grid: Tracer, *, corners: bool) -> list[Trac
 
 
 def _taps(
-    extents: Sequence[int], grid: Tracer, mode: str, padding: str, *, corners: bool
+    extents: Sequence[int],
+    grid: Tracer,
+    mode: str,
+    padding: str,
+    *,
+    corners: bool,
+    sloped: bool = False,
 ) -> Iterator[_Tap]:
     places = _places(extents, grid, corners=corners)
     rank = len(extents)
     if mode == "nearest":
         one = [hnp.ones(p.shape, p.dtype) for p in places]
-        yield _Tap([lax.round_even(p) for p in places], one, one)
+        yield _Tap([lax.round_even(p) for p in places], one)
         return
     cubic = mode == "cubic"
     offsets = range(-1, 3) if cubic else range(2)
@@ -135,12 +141,12 @@ def _taps(
     lows = [lax.floor(p) for p in places]
     parts = [hnp.subtract(p, low) for p, low in zip(places, lows, strict=True)]
     weights = [_weights(t, cubic=cubic) for t in parts]
-    slopes = [_weight_slopes(t, cubic=cubic) for t in parts]
+    slopes = [_weight_slopes(t, cubic=cubic) for t in parts] if sloped else []
     for corner in np.ndindex(*[len(offsets)] * rank):
         yield _Tap(
             [hnp.add(low, offsets[c]) for low, c in zip(lows, corner, strict=True)],
             [weights[i][c] for i, c in enumerate(corner)],
-            [slopes[i][c] for i, c in enumerate(corner)],
+            [slope[c] for slope, c in zip(slopes, corner, strict=False)],
         )
 
 

@@ -78,33 +78,30 @@ def _rows_of_largest(rows: Tracer, found: Tracer, indices: Tracer, into: Tracer)
     return _rows_at(indices, first)
 
 
-@aten("_embedding_bag_backward", "_embedding_bag_dense_backward")
+@aten("_embedding_bag_backward")
 def embedding_bag_backward(
     grad: Tracer,
     indices: Tracer,
-    offsets: Tracer | None = None,
-    offset2bag: Tracer | None = None,
-    bag_size: Tracer | None = None,
-    maximum_indices: Tracer | None = None,
-    num_weights: int = 0,
-    scale_grad_by_freq: bool = False,
-    mode: int = 0,
-    sparse: bool = False,
-    per_sample_weights: Tracer | None = None,
+    offsets: Tracer,
+    offset2bag: Tracer,
+    bag_size: Tracer,
+    maximum_indices: Tracer,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tracer | None,
     padding_idx: int = -1,
 ) -> Tracer:
     """Gradients of a table's rows, added once for each bag that they are in."""
     bags, columns = grad.shape
     table = hnp.broadcast_to(tensor(0, grad.dtype), (num_weights, columns))
     if mode == 2:
-        assert maximum_indices is not None
-        assert bag_size is not None
         filled = hnp.greater(lax.expand_dims(bag_size[:bags], (1,)), 0)
         column = lax.broadcasted_iota(maximum_indices.dtype, grad.shape, 1)
         given = hnp.where(filled, grad, tensor(0, grad.dtype))
         return table.at[(maximum_indices, column)].add(given)
-    into = offset2bag if offsets is None else _bags_of(indices, offsets, bags, padding_idx)
-    assert into is not None
+    into = _bags_of(indices, offsets, bags, padding_idx)
     if mode == 1:
         sizes = hnp.zeros((bags,), into.dtype).at[into].add(1)
         counts = convert(hnp.maximum(sizes, 1), grad.dtype)
