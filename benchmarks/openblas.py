@@ -3,9 +3,8 @@
 python benchmarks/openblas.py [PATTERN ...] [--threads=N] [--rounds=N]
 
 Both sides take a copy of the library of their own, so that its number of threads is each one's, and
-its kernels for this processor, whatever the environment pins. It is called from machine code in a
-loop; ours from Python, less the time of a call that does next to nothing. The runs alternate;
-figures are medians of wall time.
+its kernels for this processor, whatever the environment pins. Both are called from machine code in
+a loop, with results that stay where they are. The runs alternate; figures are medians of wall time.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "20")
 
 import numpy as np
+from entry_calls import EntryCalls, aligned
 from product_choice import Case
 from timing import (
     Run,
@@ -45,7 +45,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "benchmark_openblas.md"
 LARGE = 256  # rows, columns and depth, at the least, of a large product
 GOALS = {True: 0.95, False: 1.0}  # x OpenBLAS: of large products, of others
-FLOPS_A_SAMPLE = 4e6  # that the library is called for from machine code
+FLOPS_A_RUN = 4e6  # for which a product is called from machine code
 MIGRATION_SECONDS = 0.01  # after which threads that woke on one processor are on several
 TOLERANCES = {"f32": 2e-5, "f64": 1e-13}  # of the largest element
 Array = np.ndarray[Any, Any]
@@ -53,18 +53,14 @@ Array = np.ndarray[Any, Any]
 _HEADING = """# Matrix products beside OpenBLAS
 Written by `benchmarks/openblas.py`: microseconds of wall time, runs alternating, medians, both
 sides on the same number of threads. x is OpenBLAS's time / ours. OpenBLAS has its kernels for this
-processor ({core}) and is called from machine code, for a batch in a loop. Ours is called from
-Python, less the time of a call that does next to nothing. Layouts: n as it is, t transposed, of the
-left and the right operand. Where x of 2 threads is beyond 10 for a product with many rows, threads
-of OpenBLAS shared a processor. Load of the machine: {load:.1f}.
+processor ({core}). Both are called from machine code: its routine, for a batch in a loop, and the
+entry of our program. Layouts: n as it is, t transposed, of the left and the right operand. Where x
+of 2 threads is beyond 10 for a product with many rows, threads of OpenBLAS shared a processor. Load
+of the machine: {load:.1f}.
 
 """
 _COLUMNS = """| case | 1 thread: ours | OpenBLAS | x | 2 threads: ours | OpenBLAS | x |
 |---|---|---|---|---|---|---|"""
-NOTHING = """func.func @main(%x: tensor<4xKIND>, %y: tensor<4xKIND>) -> tensor<4xKIND> {
-  %0 = hlo.add %x, %y : tensor<4xKIND>
-  return %0 : tensor<4xKIND>
-}"""
 
 
 @dataclass(frozen=True)
@@ -141,25 +137,25 @@ def measure(case: Case, threads: int, rounds: int) -> Figure:
 
     rng = np.random.default_rng(0)
     dtype = np.float32 if case.kind == "f32" else np.float64
-    a, b = (rng.standard_normal(shape).astype(dtype) for shape in case.shapes[:2])
-    x = np.zeros(4, dtype)
+    a, b, result = (aligned(shape, np.dtype(dtype)) for shape in case.shapes)
+    for operand in (a, b):
+        operand[:] = rng.standard_normal(operand.shape)
     program = compile_program(case.text(), threads=threads)
-    nothing = compile_program(NOTHING.replace("KIND", case.kind), threads=threads)
     _library().set_threads(threads)
-    result = np.empty(case.shapes[2], dtype)
-    count = max(1, int(FLOPS_A_SAMPLE / (2 * case.batch * case.m * case.k * case.n)))
+    count = max(1, int(FLOPS_A_RUN / (2 * case.batch * case.m * case.k * case.n)))
     calls = _library().calls(case, (a, b, result), count)
-    calls()
-    error = np.abs(program(a, b)[0] - result).max() / np.abs(result).max()
+    ours = EntryCalls(program, (a, b), threads)
+    runs = [ours.run(count), calls]
+    for run in runs:
+        run()
+    error = np.abs(ours.results[0] - result).max() / np.abs(result).max()
     if not error <= TOLERANCES[case.kind]:
         print(f"{case.name}: results differ from OpenBLAS's by {error:.2g}", file=sys.stderr)
-    runs: list[Run] = [lambda: nothing(x, x), lambda: program(a, b), calls]
     if threads == 1:
         times = time_in_turn(runs, time.perf_counter, 3 * rounds, pause=0.0)
     else:
         times = time_in_turn(runs, time.perf_counter, rounds, warm=MIGRATION_SECONDS)
-    around, ours, library = times
-    return Figure(case, threads, max(ours - around, 1e-9), library / count)
+    return Figure(case, threads, *(seconds / count for seconds in times))
 
 
 @cache
