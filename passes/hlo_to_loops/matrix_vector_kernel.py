@@ -39,10 +39,13 @@ from hlo.passes.hlo_to_loops.kernel_function import (
 )
 from hlo.passes.hlo_to_loops.lines_ahead import LinesAhead
 from hlo.passes.hlo_to_loops.matrix_multiply import Axis, MatrixOperand, matrix_operands
+from hlo.passes.hlo_to_loops.register_transpose import sums_of_lanes
 
 MOST_VECTORS = 8  # more, and register tiles make better use of what they load
 MOST_VECTORS_BY_ROWS = 12  # where tiles need the matrix turned
 STREAMS = 4
+# Up to so many vectors, rows of a matrix in a core's own cache whose lanes are added up together.
+TOGETHER = ((2, 8), (6, 4), (MOST_VECTORS_BY_ROWS, 2))
 REGISTERS, ALL_REGISTERS = 24, 32  # for sums; that there are
 LARGE_MATRIX = 1 << 18  # elements that do not stay in the second-level cache
 SMALLEST_MATRIX = 1 << 10
@@ -246,6 +249,15 @@ class Rows(Walk):
     def rows(self, item: Affine, start: Affine, rows: int) -> None:
         """`rows` results for each vector from `start` on: sums first, then what follows them."""
         b, em = self.builder, self.em
+        together = self._rows_together()
+        if rows >= together > 1:
+            whole = rows // together * together
+            with b.loop(b.index(0), b.index(whole), b.index(together)) as loop:
+                self._sums_of_neighbours(item, start, em.variable(loop.iv, whole), together)
+            if rows > whole:
+                self._sums(item, start, [ZERO + r for r in range(whole, rows)])
+            self.finish(item, start, rows)
+            return
         streams = max(1, min(STREAMS, REGISTERS // self.plan.count))
         run = rows // streams
         if run:
@@ -255,6 +267,35 @@ class Rows(Walk):
         if rows % streams:
             self._sums(item, start, [ZERO + r for r in range(run * streams, rows)])
         self.finish(item, start, rows)
+
+    def _rows_together(self) -> int:
+        """Neighbouring rows whose lanes are added up together: of a matrix that a core's own cache
+        holds, which nobody waits for, sums of lanes take as long as products. 1 for none.
+        """
+        plan = self.plan
+        matrix_bytes = plan.matrix.size * plan.matrix.type.memory_bytes
+        if matrix_bytes > CORE_BYTES or plan.matrix not in self.inputs:
+            return 1
+        return next(rows for count, rows in TOGETHER if plan.count <= count)
+
+    def _sums_of_neighbours(self, item: Affine, start: Affine, row: Affine, together: int) -> None:
+        """Stores the dot products of some neighbouring rows with every vector."""
+        em, b, count, lanes = self.em, self.builder, self.plan.count, self.lanes
+        totals = self.lane_totals(item, start, [row + r for r in range(together)])
+        names = [totals[r * count + v].name for v in range(count) for r in range(together)]
+        for first in range(0, len(names), lanes):
+            some = names[first : first + lanes]
+            # Those that are missing are others again, whose sums are known.
+            filled = [some[i % len(some)] for i in range(lanes)]
+            sums = sums_of_lanes(b, filled, self.kind.register)
+            for at in range(0, len(some), together):
+                with b.width(lanes):
+                    part = b.part(sums, self.kind.register, at, together)
+                place = row + (first + at) // together * self.block
+                b.effect(
+                    f"vector.store {part}, {self.sums.name}[{em.index(place)}] : "
+                    f"{self.sums.memref}, vector<{together}x{self.kind.register}>"
+                )
 
     def _sums(self, item: Affine, start: Affine, rows: Sequence[Affine]) -> None:
         """Stores the dot products of some rows with every vector."""

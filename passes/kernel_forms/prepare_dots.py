@@ -10,10 +10,18 @@ from dataclasses import dataclass
 from hlo import ir
 from hlo.ir.attributes import DotDimensionNumbers
 from hlo.passes.base import Pass
-from hlo.passes.hlo_to_loops.contraction_tiling import depth_of, minor_is_free
+from hlo.passes.hlo_to_loops.contraction_tiling import (
+    depth_of,
+    fits_register_tiles,
+    minor_is_free,
+)
 from hlo.passes.hlo_to_loops.graph import Node, node_of
 from hlo.passes.hlo_to_loops.matrix_multiply import matrix_operands
-from hlo.passes.hlo_to_loops.matrix_vector_kernel import MOST_VECTORS_BY_ROWS, matrix_vector_of
+from hlo.passes.hlo_to_loops.matrix_vector_kernel import (
+    MOST_VECTORS,
+    MOST_VECTORS_BY_ROWS,
+    matrix_vector_of,
+)
 from hlo.passes.hlo_to_loops.product_factors import FLUSHES, word_instruction
 from hlo.passes.kernel_forms.building import create, reshaped, transposed
 from hlo.passes.kernel_forms.constants import constant_behind, elements_of
@@ -27,8 +35,13 @@ FULL_ROW = 16
 ROWS_THAT_PAY = 32  # with 16 rows it takes as long either way
 # Left operands that meet few columns faster as rows: 512 x 512 by 4 takes 10 us, not 40, with 12
 # 29, not 41. With 64 rows there is no work for a second thread, with less than 128 steps sums of
-# lanes take as long as products.
+# lanes take as long as products, but for up to 6 columns: 256 x 64 by 4 takes a Xeon 1.6 us, not
+# 2.5, by 8 and 12 no less.
 FEWEST_ROWS, FEWEST_STEPS, SMALLEST_LEFT = 128, 128, 1 << 16
+FEW, STEPS_OF_FEW, SMALLEST_OF_FEW = 6, 64, 1 << 14
+# Columns of a transposed left operand that fill lanes in the place of few of a right one: 64 x 64
+# by 8 takes a Xeon 0.57 us, not 0.80, 4096 x 33 by 8 26, not 61.
+FEWEST_COLUMNS, FEWEST_OF_COLUMNS = 64, 32
 
 
 @dataclass(frozen=True)
@@ -41,7 +54,8 @@ class PrepareDots(Pass):
     the library cannot help, gets a transposed copy of that operand; a constant one is stored in
     that order, where kernels would turn it around each time they run. A dot of a large matrix with
     a few rows of a right operand is that of the operands exchanged, which kernels read at memory's
-    speed, and its small result is transposed; so is a right operand of few columns.
+    speed, and its small result is transposed; so is a right operand of few columns, and a
+    transposed left one that meets few: its columns fill lanes.
 
     Requires: the core op set, static shapes.
     Guarantees: free (contracted) dimensions that follow one another in an operand are one.
@@ -235,7 +249,8 @@ def _exchange(op: ir.Operation, turns: bool) -> bool:
             operands[0] = _turned(Builder.before(op), operands[0])
             kept["dot_dimension_numbers"] = DotDimensionNumbers.get([], [], [1], [1])
         new = create("hlo.dot_general", operands, shape, result.element_type, kept)
-        if matrix_vector_of(node_of(new)) is None:
+        node = node_of(new)
+        if matrix_vector_of(node) is None and not (turns and _fills_lanes(node)):
             new.erase()
             if operands[0] != op.operands[1]:
                 operands[0].owner.erase()
@@ -250,8 +265,17 @@ def _reads_faster_turned(node: Node) -> bool:
     numbers = node.attributes["dot_dimension_numbers"]
     if (*numbers["lhs_contracting_dimensions"], *numbers["rhs_contracting_dimensions"]) != (1, 0):
         return False
-    rows, depth = node.operands[0].shape
-    return rows >= FEWEST_ROWS and depth >= FEWEST_STEPS and rows * depth >= SMALLEST_LEFT
+    (rows, depth), columns = node.operands[0].shape, node.operands[1].shape[1]
+    few = columns <= FEW
+    steps, smallest = (STEPS_OF_FEW, SMALLEST_OF_FEW) if few else (FEWEST_STEPS, SMALLEST_LEFT)
+    return rows >= FEWEST_ROWS and depth >= steps and rows * depth >= smallest
+
+
+def _fills_lanes(node: Node) -> bool:
+    """Whether few rows of a dot meet a matrix whose columns fill the lanes of register tiles."""
+    rows, columns = node.results[0].shape
+    long = columns >= FEWEST_COLUMNS and depth_of(node) >= FEWEST_OF_COLUMNS
+    return long and rows <= MOST_VECTORS and minor_is_free(node) and fits_register_tiles(node)
 
 
 def _turned(b: Builder, value: ir.Value) -> ir.Value:

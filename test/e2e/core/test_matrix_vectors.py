@@ -57,6 +57,15 @@ def test_few_columns_of_the_right_operand(m: int, k: int, kind: str) -> None:
     p.check(ulps=64)
 
 
+@pytest.mark.parametrize("kind", ["f32", "f64", "bf16"])
+def test_few_columns_that_a_transposed_operand_meets(kind: str) -> None:
+    p = Program()
+    for k, m, n in ((33, 100, 2), (65, 256, 7), (40, 64, 8)):
+        product = dot(p, p.sample((k, m), kind), p.sample((k, n), kind), ([0], [0]))
+        p.result(product, bias_and_residual(p, product, kind))
+    p.check(ulps=64)
+
+
 @pytest.mark.parametrize("m", [1, 4])
 def test_batches(m: int) -> None:
     p = Program()

@@ -1,14 +1,19 @@
-// A matrix with few vectors is read once, in four streams of rows: contiguous along the depth.
+// A matrix with few vectors is read once, contiguous along the depth: one that stays in a core's own cache by
+// neighbouring rows, a larger one in four streams of rows.
 // RUN: hlo-opt --compile-to=host %s | FileCheck %s
 
-// Rows along the contracted dimension, 100 of them: blocks of 64 = 4 streams x 16 rows, and a rest
-// of 36 = 4 x 9. Four sums in registers for one vector.
+// Rows along the contracted dimension, 100 of them: blocks of 64 = 8 x 8 rows, and a rest of 36 = 4 x 8 + 4. Eight
+// sums in registers for one vector; their lanes are added up together, in 4 + 2 + 1 additions of pairs and one of
+// what is left, where each sum of its own would take four.
 // CHECK-LABEL: func.func @dot_general_add_fusion_0(
 // CHECK: memref.alloca() {alignment = 64} : memref<64xf32>
-// CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
-// CHECK-COUNT-4: math.fma
+// CHECK: scf.for
+// CHECK-COUNT-8: math.fma
 // CHECK-NOT: math.fma
 // CHECK: scf.yield
+// CHECK-COUNT-8: arith.addf {{.*}} : vector<16xf32>
+// CHECK-NOT: arith.addf
+// CHECK: vector.store {{.*}} vector<8xf32>
 // What follows the dot is applied to 16 sums at a time.
 // CHECK: arith.addf {{.*}} : vector<16xf32>
 // CHECK: vector.store {{.*}} %out0
