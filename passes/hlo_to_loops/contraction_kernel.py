@@ -23,6 +23,7 @@ from hlo.passes.hlo_to_loops.contraction_tiling import (
     SMALL_KERNEL,
     Tiling,
     columns_leave_cache,
+    depth_of,
     features_near,
     fits_register_tiles,
     groups_of,
@@ -57,6 +58,10 @@ from hlo.passes.hlo_to_loops.sums_in_parts import (
 )
 from hlo.passes.hlo_to_loops.tile_results import TileResults
 from hlo.passes.hlo_to_loops.word_tile import WordTiles
+
+# Steps of a dot's depth between two looks at the end of a loop, and multiply-adds from which they
+# are worth the time that code takes to compile: 64 x 64 x 64 takes 1 to 4% less.
+UNROLLED, UNROLLED_WORK = 2, 1 << 18
 
 
 def emit_contraction(region: Region) -> Kernel | None:
@@ -386,6 +391,16 @@ class _Tiles:
             totals = self._unpadded(sums, places, names, masks)
         return [totals[r * len(names) : (r + 1) * len(names)] for r in range(len(places))]
 
+    def _unrolled(self, rows: int, vectors: int) -> int:
+        """Steps of a dot's depth between two looks at the end of a loop: of whole tiles whose
+        factors are in memory.
+        """
+        if self.node.results[0].size * depth_of(self.node) < UNROLLED_WORK:
+            return 1
+        whole = rows == self.tiling.rows and vectors == self.tiling.vectors
+        read = all(operand in self.inputs for operand in self.node.operands)
+        return UNROLLED if whole and read else 1
+
     def _begun(self, sums: Accumulators, rows: int, vectors: int) -> list[Value]:
         """The sums of a tile before its products are added."""
         if self.waiting is None:
@@ -417,7 +432,17 @@ class _Tiles:
 
         begun, extents = self._begun(sums, len(places), len(names)), contractions[0][0].extents
         if self.node.name != "convolution":
-            return sums.nest(extents, begun, step)
+            depth = extents[-1] if extents else 1
+            unrolled = math.gcd(depth, self._unrolled(len(places), len(names)))
+            if unrolled == 1:
+                return sums.nest(extents, begun, step)
+
+            def steps(indices: Sequence[Affine], acc: list[Value]) -> list[Value]:
+                for i in range(unrolled):
+                    acc = step([*indices[:-1], indices[-1] * unrolled + i], acc)
+                return acc
+
+            return sums.nest([*extents[:-1], depth // unrolled], begun, steps)
         if not inputs_lead(self.node):
             near = features_near(self.node)
             by_parts = [extents[-1] // near, *extents[:-1], near]

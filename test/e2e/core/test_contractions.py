@@ -310,3 +310,10 @@ def test_fewer_columns_than_half_a_vector(kind: str, columns: int) -> None:
     y = p.sample((70, columns), kind)
     p.result(dot(p, x, y, ([0], [0])))
     p.check()
+
+
+@pytest.mark.parametrize("size", [5, 513])
+def test_nothing_is_contracted(size: int) -> None:
+    p = Program()
+    p.result(dot(p, p.sample((size,), "f32"), p.sample((size + 1,), "f32"), ([], [])))
+    p.check(optimize=False)
