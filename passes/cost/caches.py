@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from hlo.executable import runtime
 from hlo.passes.cost.machine import HOST, L1, L2, L3
 from hlo.passes.hlo_to_loops.graph import Node
 
@@ -18,6 +19,18 @@ ALIASING_BYTES = 4 << 10
 # Beyond this what is folded down columns comes from memory: long runs of each row are taken.
 FAR_BYTES = 8 << 20
 NEAR_COLUMNS, FAR_COLUMNS = 512, 8 << 10  # bytes of a row that are folded together
+
+
+# Processors whose cores have a larger cache of their own, and its size, which LLVM does not know.
+_LARGE_CORES = ("sapphirerapids", "emeraldrapids", "graniterapids")
+_LARGE_CORE_BYTES = 2 << 20
+
+
+def own_cache_bytes() -> int:
+    """What stays in the own cache of a core of this machine from one call to the next: more than
+    `CORE_BYTES` where it has more.
+    """
+    return _LARGE_CORE_BYTES if runtime.host_cpu().startswith(_LARGE_CORES) else CORE_BYTES
 
 
 def runs_stay_in_cache(fold: Node) -> bool:

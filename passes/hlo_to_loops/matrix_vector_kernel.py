@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hlo.passes.cost.caches import CORE_BYTES
+from hlo.passes.cost.caches import own_cache_bytes
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.buffer import Buffer
@@ -151,7 +151,7 @@ class Walk:
         self.builder = Builder()
         self.em = Emitter(self.builder, self.inputs)
         for buffer in self.inputs.values():
-            if buffer.elements * buffer.type.memory_bytes > CORE_BYTES:
+            if buffer.elements * buffer.type.memory_bytes > own_cache_bytes():
                 self.em.fetchers[buffer] = LinesAhead(near=False)
 
     def kernel(self, units: int, in_place: Sequence[int] = ()) -> Kernel:
@@ -274,7 +274,7 @@ class Rows(Walk):
         """
         plan = self.plan
         matrix_bytes = plan.matrix.size * plan.matrix.type.memory_bytes
-        if matrix_bytes > CORE_BYTES or plan.matrix not in self.inputs:
+        if matrix_bytes > own_cache_bytes() or plan.matrix not in self.inputs:
             return 1
         return next(rows for count, rows in TOGETHER if plan.count <= count)
 
