@@ -22,8 +22,8 @@ from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
 from hlo.passes.hlo_to_loops.cumulative_kernel import cumulative_dim, run_along_line
 from hlo.passes.hlo_to_loops.element_types import ElementType, element_type
 from hlo.passes.hlo_to_loops.elemental.reductions import reducer
-from hlo.passes.hlo_to_loops.folds import Combine, accumulator_type, identity_of, monoid_of
-from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.folds import Combine, accumulator_type, identity_of
+from hlo.passes.hlo_to_loops.graph import Node, Region, monoid_of
 from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 
 BLOCK = 256

@@ -14,8 +14,8 @@ from hlo.passes.hlo_to_loops.attention_emission import AttentionEmission
 from hlo.passes.hlo_to_loops.attention_parts import AttentionParts, row_name
 from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.elemental.reductions import reducer
-from hlo.passes.hlo_to_loops.folds import accumulator_type, identity_of, monoid_of
-from hlo.passes.hlo_to_loops.graph import Node, Region
+from hlo.passes.hlo_to_loops.folds import accumulator_type, identity_of
+from hlo.passes.hlo_to_loops.graph import Node, Region, monoid_of
 from hlo.passes.hlo_to_loops.raised_probabilities import Raising
 
 VECTORS = 2  # of rows in a block

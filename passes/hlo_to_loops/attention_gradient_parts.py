@@ -22,8 +22,7 @@ from hlo.passes.hlo_to_loops.attention_parts import (
     Reading,
     require,
 )
-from hlo.passes.hlo_to_loops.folds import monoid_of
-from hlo.passes.hlo_to_loops.graph import Node, Tensor
+from hlo.passes.hlo_to_loops.graph import Node, Tensor, monoid_of
 
 
 @dataclass(frozen=True)

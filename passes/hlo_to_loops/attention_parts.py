@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
 from hlo.passes.hlo_to_loops.causal import hides_later_keys
-from hlo.passes.hlo_to_loops.folds import monoid_of
-from hlo.passes.hlo_to_loops.graph import Node, Tensor, splat_of, users
+from hlo.passes.hlo_to_loops.graph import Node, Tensor, monoid_of, splat_of, users
 
 KEY, DEPTH, WIDTH = "k", "d", "w"
 FOLDING = frozenset({"dot_general", "reduce"})

@@ -87,6 +87,7 @@ class Builder:
         self._integers: dict[str, int] = {}
         self._floats: dict[str, float] = {}
         self._indices: dict[str, int] = {}
+        self._splats: dict[str, str] = {}
         # How many lanes, the first ones, each mask of `first_lanes` lets through.
         self.lanes_of_mask: dict[str, int] = {}
         # Texts of the functions that the body calls, by name.
@@ -290,9 +291,21 @@ class Builder:
             return scalar_name
         if (value := self.integer_of(scalar_name)) is not None:
             return self.constant(value, scalar_type)
-        return self.op(
+        name = self.op(
             f"vector.broadcast {scalar_name} : {scalar_type} to {self.type_of(scalar_type)}"
         )
+        self._splats[name] = scalar_name
+        return name
+
+    def scalar_before_loop(self, name: str) -> tuple[str, int] | None:
+        """The scalar that all lanes of a vector are, if it is the same in all turns of the
+        innermost loop, and the level of the region where it is defined.
+        """
+        scalar = self._splats.get(name)
+        if scalar is None:
+            return None
+        level = next(k for k in range(self.level + 1) if self.is_visible(scalar, k))
+        return (scalar, level) if level < self.loop_level else None
 
     def join(self, parts: Sequence[str], scalar: str, lanes: int) -> str:
         """A power of two of vectors of `lanes` lanes as one, the first ones' lanes first."""

@@ -15,8 +15,8 @@ from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs, reducer
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
-from hlo.passes.hlo_to_loops.folds import accumulator_type, monoid_of
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, splat_of
+from hlo.passes.hlo_to_loops.folds import accumulator_type
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, monoid_of, splat_of
 from hlo.passes.hlo_to_loops.kernel_function import Kernel, argument_buffers, kernel_of
 from hlo.passes.hlo_to_loops.loop_kernel import NEIGHBOURS
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hlo.diagnostics import UnsupportedError
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
+from hlo.passes.hlo_to_loops.bounds import known_of
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.graph import Node, Tensor, splat_of
@@ -419,7 +420,7 @@ class Emitter:
                     if operand in self.ahead:
                         self.element(operand, place)
             operands = [self.element(o, p) for o, p in zip(node.operands, places, strict=True)]
-            return emit(self.b, operands, tensor.type, node.attributes)
+            return emit(self.b, operands, tensor.type, known_of(node))
         raise UnsupportedError(
             "no kernel code can be generated for this op",
             op=f"hlo.{node.name}",

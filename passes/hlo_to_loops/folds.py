@@ -12,7 +12,6 @@ from hlo.passes.hlo_to_loops.builder import Value
 from hlo.passes.hlo_to_loops.conditions import rebuild, register_types
 from hlo.passes.hlo_to_loops.element_types import ElementType, Kind, element_type
 from hlo.passes.hlo_to_loops.emitter import UNROLLED, Emitter, NotVectorizableError
-from hlo.passes.hlo_to_loops.graph import Region
 
 ACCUMULATORS = 4
 MOST_VECTORS = 12  # accumulators of all reductions of a loop, in vectors
@@ -316,16 +315,6 @@ def _lanes_of(em: Emitter, value: Value, lanes: int, start: int, count: int) -> 
     with b.width(lanes):
         parts = tuple(b.part(p, register, start, count) for p in value.parts)
     return Value(value.type, parts, count)
-
-
-def monoid_of(region: Region) -> str | None:
-    """The op of a reducer that is one op of its two arguments, such as `add`; else None."""
-    if len(region.nodes) != 1 or len(region.arguments) != 2 or len(region.results) != 1:
-        return None
-    node = region.nodes[0]
-    if set(node.operands) != set(region.arguments) or region.results[0] is not node.results[0]:
-        return None
-    return node.name
 
 
 def accumulator_type(op: str | None, kind: ElementType) -> ElementType:

@@ -219,3 +219,13 @@ def splat_of(node: Node) -> Any | None:
     if node.splat is not None:
         return node.splat
     return ir.constants.splat_value(node.source.attributes["value"])
+
+
+def monoid_of(region: Region) -> str | None:
+    """The op of a reducer that is one op of its two arguments, such as `add`; else None."""
+    if len(region.nodes) != 1 or len(region.arguments) != 2 or len(region.results) != 1:
+        return None
+    node = region.nodes[0]
+    if set(node.operands) != set(region.arguments) or region.results[0] is not node.results[0]:
+        return None
+    return node.name

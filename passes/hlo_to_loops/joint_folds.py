@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hlo.passes.hlo_to_loops.extremum import extremum_of
-from hlo.passes.hlo_to_loops.folds import accumulator_type, identity_of, monoid_of
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured
+from hlo.passes.hlo_to_loops.folds import accumulator_type, identity_of
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, captured, monoid_of
 from hlo.passes.hlo_to_loops.index_maps import ROOT, IndexMaps
 
 MOST_ACCUMULATORS = 8  # for each element that reductions of one loop make

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from hlo.passes.cost.layout_cost import copy_bytes, dot_bytes, wants_features_last
 from hlo.passes.cost.op_cost import has_places_minor, is_depthwise_gradient
-from hlo.passes.hlo_to_loops.elemental.reductions import monoid_of
-from hlo.passes.hlo_to_loops.graph import Node, Tensor
+from hlo.passes.hlo_to_loops.graph import Node, Tensor, monoid_of
 from hlo.passes.layouts.dot_dimensions import (
     BATCH,
     batch_dimensions,

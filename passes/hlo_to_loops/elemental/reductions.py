@@ -24,9 +24,8 @@ from hlo.passes.hlo_to_loops.folds import (
     fold,
     identity_of,
     joined,
-    monoid_of,
 )
-from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
+from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor, monoid_of
 from hlo.passes.hlo_to_loops.kept_rows import KeptRows
 from hlo.passes.hlo_to_loops.scalar_regions import apply
 

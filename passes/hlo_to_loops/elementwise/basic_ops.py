@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from hlo.passes.hlo_to_loops.builder import Builder, Value
@@ -13,6 +14,7 @@ from hlo.passes.hlo_to_loops.elementwise import (
     comparison,
     complex_basic,
     integers,
+    shared_division,
     storage,
 )
 from hlo.passes.hlo_to_loops.elementwise.convert import convert
@@ -118,6 +120,21 @@ def _is_negative_infinity(x: Real) -> Mask:
 
 _NONCOMPLEX_ABS = elementwise("abs", real=Real.__abs__, integer=integers.absolute, exact=True)
 
+
+def _emit_divide(
+    b: Builder, operands: Sequence[Value], type_: ElementType, attributes: Attributes
+) -> Value:
+    """Of numbers within [-1, 1] if `bounded` is among the attributes."""
+    emit = elementwise(
+        "divide",
+        real=partial(shared_division.divide, bounded="bounded" in attributes),
+        integer=integers.divide,
+        complex_=complex_basic.divide,
+        single=True,
+    )
+    return emit(b, operands, type_, attributes)
+
+
 BASIC_EMITTERS: dict[str, Emitter] = {
     "abs": _emit_abs,
     "add": elementwise(
@@ -143,13 +160,7 @@ BASIC_EMITTERS: dict[str, Emitter] = {
         complex_=complex_basic.multiply,
         single=True,
     ),
-    "divide": elementwise(
-        "divide",
-        real=operator.truediv,
-        integer=integers.divide,
-        complex_=complex_basic.divide,
-        single=True,
-    ),
+    "divide": _emit_divide,
     "remainder": elementwise("remainder", real=arithmetic.remainder, integer=integers.remainder),
     "negate": elementwise(
         "negate",

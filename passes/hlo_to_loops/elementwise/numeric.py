@@ -455,12 +455,18 @@ def rarely(
 
 
 def any_negative(x: Real) -> str:
-    """A scalar `i1`: whether any lane has its sign bit set.
+    """A scalar `i1`: whether any lane has its sign bit set."""
+    bits = x.bits()
+    return any_bit(bits, bits.width - 1)
+
+
+def any_bit(bits: Bits, place: int) -> str:
+    """A scalar `i1`: whether any lane has bit `place` set.
 
     Registers are joined by `or` before they are compared: their masks would be laid beside each
     other first, by instructions of which the processor does half as many at a time.
     """
-    b, bits, lanes = x.b, x.bits(), x.b.lanes
+    b, lanes = bits.b, bits.b.lanes
     while lanes > _REGISTER_LANES and lanes % 2 == 0:
         with b.width(lanes):
             halves = [b.part(bits.name, bits.scalar, at, lanes // 2) for at in (0, lanes // 2)]
@@ -468,7 +474,9 @@ def any_negative(x: Real) -> str:
         with b.width(lanes):
             bits = bits.of(halves[0]) | bits.of(halves[1])
     with b.width(lanes):
-        return (bits < 0).any()
+        if place == bits.width - 1:
+            return (bits < 0).any()
+        return (bits & (1 << place)).ne(0).any()
 
 
 def unless_far(
