@@ -17,6 +17,7 @@
 #include "llvm-c/TargetMachine.h"
 #include "llvm-c/Transforms/PassBuilder.h"
 
+#include <condition_variable>
 #include <dlfcn.h>
 #include <exception>
 #include <memory>
@@ -244,9 +245,28 @@ Jit &theJit() {
   return *jit;
 }
 
-struct LookupResult {
+// What a lookup found. The session works on what all threads look up: another thread may link this one's object and
+// call back after the call that began the lookup has returned.
+class LookupResult {
+public:
   uint64_t address = 0;
   std::string error;
+
+  void finish() {
+    std::lock_guard<std::mutex> lock(mutex);
+    finished = true;
+    changed.notify_one(); // under the lock: the waiting thread destroys this once it has it
+  }
+
+  void wait() {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [this] { return finished; });
+  }
+
+private:
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool finished = false;
 };
 
 void onLookup(LLVMErrorRef error, LLVMOrcCSymbolMapPairs pairs, size_t count, void *context) {
@@ -255,10 +275,10 @@ void onLookup(LLVMErrorRef error, LLVMOrcCSymbolMapPairs pairs, size_t count, vo
     char *message = LLVMGetErrorMessage(error);
     result.error = message;
     LLVMDisposeErrorMessage(message);
-    return;
-  }
-  if (count == 1)
+  } else if (count == 1) {
     result.address = pairs[0].Sym.Address;
+  }
+  result.finish();
 }
 
 } // namespace
@@ -422,6 +442,7 @@ uint64_t Library::lookup(const std::string &name) const {
   LLVMOrcCJITDylibSearchOrderElement order{dylib, LLVMOrcJITDylibLookupFlagsMatchExportedSymbolsOnly};
   LookupResult result;
   LLVMOrcExecutionSessionLookup(jit.session, LLVMOrcLookupKindStatic, &order, 1, &element, 1, onLookup, &result);
+  result.wait();
   if (result.error.empty())
     return result.address;
   std::lock_guard<std::mutex> lock(jit.mutex);

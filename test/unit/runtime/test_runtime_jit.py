@@ -69,6 +69,17 @@ def test_freed_libraries_are_reused_cleanly() -> None:
         assert runtime.Library([code]).lookup("add") != 0
 
 
+def test_threads_look_up_side_by_side() -> None:
+    """One thread links what another one looks up, which has to wait for it."""
+    code = runtime.compile_to_object(parse(ADD))
+
+    def load(_: int) -> bool:
+        return all(runtime.Library([code]).lookup("add") for _ in range(1000))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(load, range(4)))
+
+
 def test_text_forms() -> None:
     assert "define float @add" in runtime.compile_to_llvm_ir(parse(ADD))
     assert "add:" in runtime.compile_to_assembly(parse(ADD))
