@@ -21,7 +21,7 @@ FAR_BYTES = 8 << 20
 NEAR_COLUMNS, FAR_COLUMNS = 512, 8 << 10  # bytes of a row that are folded together
 
 
-# Processors whose cores have a larger cache of their own, and its size, which LLVM does not know.
+# Processors whose cores have a larger cache of their own, by LLVM's names, and its size.
 _LARGE_CORES = ("sapphirerapids", "emeraldrapids", "graniterapids")
 _LARGE_CORE_BYTES = 2 << 20
 

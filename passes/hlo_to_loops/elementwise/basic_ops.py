@@ -121,17 +121,24 @@ def _is_negative_infinity(x: Real) -> Mask:
 _NONCOMPLEX_ABS = elementwise("abs", real=Real.__abs__, integer=integers.absolute, exact=True)
 
 
-def _emit_divide(
-    b: Builder, operands: Sequence[Value], type_: ElementType, attributes: Attributes
-) -> Value:
-    """Of numbers within [-1, 1] if `bounded` is among the attributes."""
-    emit = elementwise(
+def _divider(*, bounded: bool) -> Emitter:
+    """Of division; of numbers within [-1, 1] if `bounded`."""
+    return elementwise(
         "divide",
-        real=partial(shared_division.divide, bounded="bounded" in attributes),
+        real=partial(shared_division.divide, bounded=bounded),
         integer=integers.divide,
         complex_=complex_basic.divide,
         single=True,
     )
+
+
+_DIVIDE, _DIVIDE_BOUNDED = _divider(bounded=False), _divider(bounded=True)
+
+
+def _emit_divide(
+    b: Builder, operands: Sequence[Value], type_: ElementType, attributes: Attributes
+) -> Value:
+    emit = _DIVIDE_BOUNDED if "bounded" in attributes else _DIVIDE
     return emit(b, operands, type_, attributes)
 
 
