@@ -10,6 +10,7 @@ import numpy as np
 
 from hlo import ir
 from hlo.diagnostics import UnsupportedError
+from hlo.executable import runtime
 from hlo.passes.cost.machine import HOST
 from hlo.passes.hlo_to_host.bufferize import Bufferizer
 from hlo.passes.hlo_to_host.host_text import HostText, Storage
@@ -175,6 +176,9 @@ INLINED_WORK = 2048
 INLINED_STACK_BYTES = 4096
 
 
+PIECES = 8  # for each thread, fewer than which would leave some without work at the end
+
+
 def is_inlinable(kernel: Kernel) -> bool:
     """Whether a loop that calls a kernel may hold its body instead."""
     return (
@@ -189,7 +193,8 @@ def _declaration(name: str, kernel: Kernel) -> str:
     types = [*kernel.inputs, *kernel.outputs]
     types += [f"memref<{n * t.parts}x{t.memory}>" for n, t in kernel.scratch]
     units = kernel.units - kernel.head - kernel.tail
-    pieces = max(1, min(units, HOST.pieces(kernel.seconds)))
+    most = min(units, max(units // kernel.together, PIECES * runtime.hardware_threads()))
+    pieces = max(1, min(most, HOST.pieces(kernel.seconds)))
     grain = max(1, -(-units // pieces)) if pieces > 1 else max(kernel.units, 1)
     attributes = f"hlo.units = {kernel.units} : i64, hlo.grain = {grain} : i64"
     for key, count in (("head", kernel.head), ("tail", kernel.tail)):

@@ -26,7 +26,7 @@ from hlo.passes.hlo_to_loops.loop_kernel import (
     emitter_for,
     lanes_for,
 )
-from hlo.passes.hlo_to_loops.streaming import emit_streaming
+from hlo.passes.hlo_to_loops.streaming import emit_streaming, units_together
 
 At = Callable[[Affine], None]
 
@@ -89,6 +89,7 @@ def emit_columns(region: Region, width: Width, space: ColumnSpace) -> Kernel:
         inputs.values(),
         outputs,
         nest.units,
+        together=units_together(outputs, nest.units),
         replaces=tuple((outputs.index(o), i) for _, o in whole for i in reusable()),
     )
 

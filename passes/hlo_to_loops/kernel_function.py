@@ -22,6 +22,7 @@ class Kernel:
         text: a `func.func` named `@NAME`: fill in the name. Arguments are the inputs' memrefs, then
             the outputs', then `%begin, %end : index`, the range of work units.
         units: how many work units there are.
+        together: how many units a thread should do one after another, where there are many.
         head, tail: how many units one thread does, in order, before and after all others; they are
             the last ones, the tail's behind the head's.
         inputs: memref types of the inputs.
@@ -55,6 +56,7 @@ class Kernel:
     declarations: tuple[str, ...] = ()
     head: int = 0
     tail: int = 0
+    together: int = 1
 
     def reusable(self, output: int) -> tuple[int, ...]:
         """Inputs whose memory one output may take over, if it has the same size."""
@@ -84,7 +86,7 @@ def kernel_of(
     in_place: Sequence[int] = (), replaces: Sequence[tuple[int, int]] = (),
     updates: Sequence[int] | None = None, update_safe: bool = False,
     scratch: Sequence[Buffer] = (), runtime: bool = False, declarations: Sequence[str] = (),
-    tail: int = 0,
+    tail: int = 0, together: int = 1,
 ) -> Kernel:  # fmt: skip
     """The kernel whose body a builder holds; what is not said here is as in `Kernel`.
 
@@ -108,6 +110,7 @@ def kernel_of(
         runtime=runtime,
         declarations=tuple(declarations),
         tail=tail,
+        together=together,
     )
 
 

@@ -25,7 +25,7 @@ from hlo.passes.hlo_to_loops.kernel_function import (
 )
 from hlo.passes.hlo_to_loops.lines_ahead import lines_ahead
 from hlo.passes.hlo_to_loops.rows_ahead import rows_ahead
-from hlo.passes.hlo_to_loops.streaming import emit_streaming
+from hlo.passes.hlo_to_loops.streaming import emit_streaming, units_together
 from hlo.passes.hlo_to_loops.survey import segments
 from hlo.passes.hlo_to_loops.vector_stores import SHORT_ROW
 from hlo.passes.hlo_to_loops.wide_vectors import folds_widely, registers_for
@@ -191,6 +191,7 @@ def emit_elements(region: Region, width: Width) -> Kernel:
         inputs.values(),
         outputs,
         nest.units if size else 0,
+        together=units_together(outputs, nest.units),
         in_place=() if rows else tuple(reusable()),
         replaces=tuple((outputs.index(o), i) for _, o in whole for i in reusable()) if rows else (),
     )

@@ -34,7 +34,7 @@ from hlo.passes.hlo_to_loops.kernel_function import (
 from hlo.passes.hlo_to_loops.lines_ahead import fetch_line
 from hlo.passes.hlo_to_loops.loop_kernel import Width, emitter_for, lanes_for
 from hlo.passes.hlo_to_loops.register_transpose import transpose_square
-from hlo.passes.hlo_to_loops.streaming import emit_streaming
+from hlo.passes.hlo_to_loops.streaming import emit_streaming, units_together
 from hlo.passes.hlo_to_loops.survey import segments, survey
 
 ACROSS_TILES = 4  # tiles of one block along the transposed loads: whole cache lines of narrow types
@@ -71,6 +71,7 @@ def emit_tiled(region: Region, width: Width) -> Kernel:
         inputs.values(),
         outputs,
         nest.units,
+        together=units_together(outputs, nest.units),
         in_place=read_where_written(em, inputs.values(), written),
     )
 
