@@ -184,14 +184,15 @@ def emit_elements(region: Region, width: Width) -> Kernel:
     if not lanes and is_straight(region):
         return _straight(em, region, outputs)
     em.at_row = row if rows else None
-    if size:
+    units = nest.units if size else 0
+    if units:
         emit_streaming(em, list(inputs.values()), outputs, lambda: nest.emit(em, lanes, body))
     return kernel_of(
         builder,
         inputs.values(),
         outputs,
-        nest.units if size else 0,
-        together=units_together(outputs, nest.units),
+        units,
+        together=units_together(outputs, units),
         in_place=() if rows else tuple(reusable()),
         replaces=tuple((outputs.index(o), i) for _, o in whole for i in reusable()) if rows else (),
     )
