@@ -11,7 +11,8 @@ centre c is an `f32` number near the middle at which f(c) is one to within a sma
 first piece of an odd function c is 0 and f(x) = x + x q(x).
 
 A function of both signs has 32 pieces of equal width, of which the centres lie where it decreases
-to: what is added to f(c) is then no larger than the sum.
+to: what is added to f(c) is then no larger than the sum. Where it is to reach its limits, the
+centres of the outermost pieces are their ends, and f(c) is the limit.
 """
 
 from __future__ import annotations
@@ -29,8 +30,7 @@ ELEMENTWISE = Path(__file__).parents[1] / "passes" / "hlo_to_loops" / "elementwi
 OUTPUT = ELEMENTWISE / "piece_tables.py"
 PIECES = 16
 TERMS = 6  # of q
-EVEN_PIECES, EVEN_TERMS = 32, 7
-EVEN_PLACE = 0.8  # of the centre in a piece
+EVEN_PIECES = 32
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,13 @@ CASES = (
 
 @dataclass(frozen=True)
 class EvenCase:
-    """A decreasing function whose pieces lie around multiples of 1 / `per_unit`, 16 of them below
-    0; `low` is where it begins to be constant, `high` up to where its pieces are close enough.
+    """A function whose pieces lie around multiples of 1 / `per_unit`, 16 of them below 0; `low` is
+    where it begins to be constant, `high` up to where its pieces are close enough.
+
+    Attributes:
+        terms: of q.
+        place: of the centre in a piece.
+        limits: below `low` and above `high`, if the function is to reach them there.
     """
 
     name: str
@@ -62,9 +67,29 @@ class EvenCase:
     per_unit: int
     low: float
     high: float
+    terms: int
+    place: float
+    limits: tuple[float, float] | None = None
 
 
-EVEN_CASES = (EvenCase("ERFC", mp.erfc, 4, -4.0, 3.375),)
+def gelu_factor(x: Any) -> Any:
+    """1 + tanh(sqrt(2 / pi) (x + 0.044715 x**3))."""
+    return 1 + mp.tanh(mp.sqrt(2 / mp.pi) * (x + mpf("0.044715") * x**3))
+
+
+def one_plus_erf(x: Any) -> Any:
+    return 1 + mp.erf(x)
+
+
+EVEN_CASES = (
+    EvenCase("ERFC", mp.erfc, 4, -4.0, 3.375, terms=7, place=0.8),
+    EvenCase(
+        "GELU_FACTOR", gelu_factor, 3, -5.4375, 5.15625, terms=5, place=0.2, limits=(0.0, 2.0)
+    ),
+    EvenCase(
+        "ONE_PLUS_ERF", one_plus_erf, 4, -4.0, 3.859375, terms=5, place=0.2, limits=(0.0, 2.0)
+    ),
+)
 
 
 def intervals(bias: float, top: float) -> list[tuple[Any, Any]]:
@@ -117,10 +142,14 @@ def evenly_fitted(case: EvenCase) -> list[list[float]]:
     found: dict[int, list[float]] = {}
     for n in range(-EVEN_PIECES // 2, EVEN_PIECES // 2):
         low, high = (mpf(2 * n + side) / (2 * case.per_unit) for side in (-1, 1))
-        at, held = centre(case.function, low, high, EVEN_PLACE)
+        at, held = centre(case.function, low, high, case.place)
+        if case.limits is not None and n == -EVEN_PIECES // 2:
+            at, held = case.low, case.limits[0]
+        elif case.limits is not None and n == EVEN_PIECES // 2 - 1:
+            at, held = case.high, case.limits[1]
         start = case.function(mpf(at))
         quotient = safe(lambda t, at=at, start=start: (case.function(at + t) - start) / t)
-        series = chebyshev(quotient, low - at, high - at, EVEN_TERMS)
+        series = chebyshev(quotient, low - at, high - at, case.terms)
         row = [at, held, *rounded(monomials(series, low - at, high - at), "f32")]
         found[n % EVEN_PIECES] = row
         print(f"{case.name:6} {float(low):6} {error_bits(case, [row], low, high):6.1f} bits")

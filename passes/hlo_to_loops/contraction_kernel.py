@@ -35,6 +35,7 @@ from hlo.passes.hlo_to_loops.contraction_tiling import (
 )
 from hlo.passes.hlo_to_loops.elemental.contractions import Contraction, contraction_of
 from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
+from hlo.passes.hlo_to_loops.gates import provide_gates
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.input_blocks import InputBlock, input_block, packs_input
 from hlo.passes.hlo_to_loops.input_packing import InputPacking
@@ -106,6 +107,7 @@ class _Tiles:
         self.inputs, self.outputs = argument_buffers(region)
         self.builder = Builder()
         self.em = Emitter(self.builder, self.inputs)
+        provide_gates(self.em, region)
         self.kind = sums_type(node.results[0].type)
         self.prefetch_line: Affine | None = None
         self.prefetched = -(-tiling.vectors // tiling.row_blocks)  # lines for each step

@@ -17,6 +17,7 @@ from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position
 from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.elemental.contractions import Contraction, contraction_of
 from hlo.passes.hlo_to_loops.emitter import Emitter
+from hlo.passes.hlo_to_loops.gates import provide_gates
 from hlo.passes.hlo_to_loops.gradient_blocks import GradientPlan, gradient_plan
 from hlo.passes.hlo_to_loops.gradient_columns import ColumnsCopy, Range
 from hlo.passes.hlo_to_loops.graph import Node, Region
@@ -54,6 +55,7 @@ class _Gradient:
         self.inputs, self.outputs = argument_buffers(region)
         self.builder = Builder()
         self.em = Emitter(self.builder, self.inputs)
+        provide_gates(self.em, region)
         self.kind = sums_type(node.results[0].type)
         self.packing = InputPacking(self.em, node, plan.tiling, self.kind, plan.block)
         self.results = TileResults(self.em, region, node.results[0], plan.tiling, self.outputs)

@@ -14,6 +14,7 @@ from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.column_folds import ColumnBlock
 from hlo.passes.hlo_to_loops.emitter import UNROLLED, Emitter, NotVectorizableError
+from hlo.passes.hlo_to_loops.gates import provide_gates
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.joint_folds import Folds
 from hlo.passes.hlo_to_loops.kept_rows import computed_ahead, worth_keeping
@@ -158,6 +159,7 @@ def emit_elements(region: Region, width: Width) -> Kernel:
     if passes := len({folds.joint.get(n, (n,)) for n in region.nodes if n.name == "reduce"}):
         em.fetchers |= rows_ahead(inputs.values(), size, extents[-1], passes)
     em.folds_widely = builder.is_for_host and folds_widely(region)
+    provide_gates(em, region)
     em.kept = worth_keeping(region)
     em.ahead = computed_ahead(region, em.kept)
     written: set[Affine] = set()

@@ -30,6 +30,7 @@ from hlo.passes.hlo_to_loops.conditions import rebuild
 from hlo.passes.hlo_to_loops.elemental.contractions import product_type
 from hlo.passes.hlo_to_loops.emitter import Emitter
 from hlo.passes.hlo_to_loops.folds import across_lanes
+from hlo.passes.hlo_to_loops.gates import provide_gates
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
 from hlo.passes.hlo_to_loops.kernel_function import (
     Kernel,
@@ -150,6 +151,7 @@ class Walk:
         self.inputs, self.outputs = argument_buffers(region)
         self.builder = Builder()
         self.em = Emitter(self.builder, self.inputs)
+        provide_gates(self.em, region)
         for buffer in self.inputs.values():
             if buffer.elements * buffer.type.memory_bytes > own_cache_bytes():
                 self.em.fetchers[buffer] = LinesAhead(near=False)

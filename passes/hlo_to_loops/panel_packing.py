@@ -11,6 +11,7 @@ from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine
 from hlo.passes.hlo_to_loops.builder import Builder
 from hlo.passes.hlo_to_loops.emitter import Emitter
+from hlo.passes.hlo_to_loops.gates import provide_gates
 from hlo.passes.hlo_to_loops.graph import Node, Region
 from hlo.passes.hlo_to_loops.kernel_function import argument_buffers
 from hlo.passes.hlo_to_loops.matrix_multiply import MatrixOperand
@@ -78,6 +79,7 @@ class PanelPacking:
         self.inputs, self.outputs = argument_buffers(region)
         self.builder = Builder()
         self.em = Emitter(self.builder, self.inputs)
+        provide_gates(self.em, region)
         self.factors = factors_of(self.em, node, left.summed.extent)
         self.kind = self.factors.kind
         self.batch = tuple(axis.extent for axis in left.batch)

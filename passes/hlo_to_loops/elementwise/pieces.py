@@ -44,6 +44,11 @@ class EvenPieces:
     high: float
     rows: tuple[tuple[float, ...], ...]
 
+    def __post_init__(self) -> None:
+        half = len(self.rows) // 2
+        ends = (self.low * self.per_unit, self.high * self.per_unit)
+        assert -half - 0.5 < ends[0] < ends[1] < half - 0.5, "an end lies in the other end's piece"
+
 
 def even_pieces(x: Real, pieces: EvenPieces) -> Real | None:
     """f(x) for x of at most `high` or NaN; None where the host has no such look-up."""
