@@ -75,6 +75,11 @@ FREE_OF_FLOPS = frozenset(
 )
 
 
+def looks_elements_up(node: Node) -> bool:
+    """Whether an op is a gather of single elements: each of its result for an index of its own."""
+    return node.name == "gather" and all(size == 1 for size in node.attributes["slice_sizes"])
+
+
 def work(node: Node) -> int:
     """Element operations, roughly nanoseconds of scalar code: what is divided over threads."""
     size = node.results[0].size if node.results else 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hlo.passes.cost.cycles import SIMPLE, cycles, vectors
 from hlo.passes.cost.machine import HOST
+from hlo.passes.cost.op_cost import looks_elements_up
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 from hlo.passes.rewrite.elementwise import ELEMENTWISE
@@ -72,7 +73,7 @@ def _stays_in_kernel(node: Node) -> bool:
     if node.regions:
         return False
     small = all(t.size <= _FEW for t in (*node.operands, *node.results))
-    return small or node.source.name in _ONE_KERNEL
+    return small or node.source.name in _ONE_KERNEL or looks_elements_up(node)
 
 
 def _moving_seconds(moved: list[Tensor]) -> float:

@@ -4,27 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hlo.passes.cost.op_cost import looks_elements_up
 from hlo.passes.cost.transfers import bytes_of
 from hlo.passes.fusion.decision import FusionDecision
-from hlo.passes.fusion.op_traits import CONTRACTIONS, ELEMENTWISE
+from hlo.passes.fusion.op_traits import CONTRACTIONS, ELEMENTWISE, FREE_TO_REPEAT, MOVEMENT
 from hlo.passes.fusion.prologues import Prologues, bytes_behind
 from hlo.passes.hlo_to_loops.contraction_tiling import takes_elementwise
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
 
+# What a kernel would have to compute an element of for each look-up.
+_COMPUTED = (ELEMENTWISE | MOVEMENT) - FREE_TO_REPEAT
 OFTEN = 2  # look-ups of an element on average, from which on it may be better stored
 
 
 def judge_looked_up(
     node: Node, readers: Sequence[Node], prologues: Prologues
 ) -> FusionDecision | None:
-    """Keeps out of a kernel an elementwise op that its gathers would compute more often than once,
-    if that moves more bytes than to store it. None if that is no question.
+    """Keeps out of a kernel an op whose elements its gathers would compute more often than once,
+    if they are looked up one by one, which lanes do in memory alone, or, of an elementwise op, if
+    that moves more bytes than to store it. None if that is no question.
 
     A contraction ahead stores its result anyway: it stores this one instead.
     """
     made = node.results[0]
-    looked_up = sum(r.results[0].size for r in readers if _looks_up(r, made))
-    if node.name not in ELEMENTWISE or looked_up < OFTEN * made.size:
+    gathers = [r for r in readers if _looks_up(r, made)]
+    looked_up = sum(r.results[0].size for r in gathers)
+    if looked_up < OFTEN * made.size:
+        return None
+    if node.name in _COMPUTED and any(looks_elements_up(r) for r in gathers):
+        return FusionDecision.no("lanes look its elements up one by one: they must be in memory")
+    if node.name not in ELEMENTWISE:
         return None
     times = looked_up / max(made.size, 1)
     _, taken = prologues.chain(node, frozenset())

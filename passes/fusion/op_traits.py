@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hlo.passes.cost.op_cost import TRANSCENDENTAL
+from hlo.passes.cost.op_cost import TRANSCENDENTAL, looks_elements_up
 from hlo.passes.hlo_to_host.liveness import VIEW
 from hlo.passes.hlo_to_loops.graph import Node
 from hlo.passes.rewrite import elementwise
@@ -68,6 +68,8 @@ def is_fusible(node: Node) -> bool:
 
 def repeats_operand(node: Node, operand: int) -> bool:
     """Whether computing the result once may read an element of that operand more than once."""
+    if node.name == "gather" and operand == 1:
+        return not looks_elements_up(node)
     if node.name in ("gather", "reduce_window", "dot_general", "convolution"):
         return True
     if node.name == "broadcast_in_dim":

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hlo.diagnostics import UnsupportedError
+from hlo.passes.cost.op_cost import looks_elements_up
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, suffix_products
 from hlo.passes.hlo_to_loops.bounds import known_of
@@ -409,7 +410,7 @@ class Emitter:
         assert node is not None, "an input of the kernel has no buffer"
         if node.name == "constant":
             return self.constant(node)
-        if self.is_wide and node.name not in PLAIN:
+        if self.is_wide and node.name not in PLAIN and not looks_elements_up(node):
             raise NotVectorizableError("lanes of several registers are not moved or folded")
         if (elemental := ELEMENTALS.get(node.name)) is not None:
             return elemental(self, node, tensor.index, position)

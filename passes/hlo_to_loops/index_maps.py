@@ -1,7 +1,8 @@
 """Where a kernel reads its tensors: index maps from an element of its root, as numbers.
 
 Two reads of a tensor with the same number are one read. The root's own elements, in row-major
-order, are number 0; elementwise ops and reshapes read where they are written.
+order, are number 0; elementwise ops and reshapes read where they are written, and so do look-ups
+of single elements their indices.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable
 
+from hlo.passes.cost.op_cost import looks_elements_up
 from hlo.passes.hlo_to_loops.column_space import Columns, folded_columns, spread_columns
 from hlo.passes.hlo_to_loops.elementwise import EMITTERS
 from hlo.passes.hlo_to_loops.graph import Node, Tensor
@@ -58,7 +60,10 @@ class IndexMaps:
             and number == self.column(columns)
         ):
             return ROOT  # those of the column
-        if reader.name in _KEEPS_PLACE and reader.operands[operand].size == reader.results[0].size:
+        same_size = reader.operands[operand].size == reader.results[0].size
+        if same_size and reader.name in _KEEPS_PLACE:
+            return number
+        if same_size and operand == 1 and looks_elements_up(reader):
             return number
         key = (_key_of(reader, operand), number)
         if reader.operands[operand].size == 1:

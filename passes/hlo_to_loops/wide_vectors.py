@@ -1,16 +1,16 @@
 """Elementwise loops over vectors of several registers.
 
-A dear function is a chain of operations each of which waits for the one before, and longer than
-what the processor looks ahead. LLVM does an operation on all registers of a vector before the next
-operation, so that several chains run beside each other. And elements of 8 or 16 bits fill
-registers of their own only if the elements of 32 bits computed from them fill several.
+A dear function, or a search in a table, is a chain of operations each of which waits for the one
+before, and longer than what the processor looks ahead. LLVM does an operation on all registers of a
+vector before the next operation, so that several chains run beside each other. And elements of 8 or
+16 bits fill registers of their own only if the elements of 32 bits computed from them fill several.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hlo.passes.cost.op_cost import work
+from hlo.passes.cost.op_cost import looks_elements_up, work
 from hlo.passes.hlo_to_loops.elementwise.host_instructions import host_features
 from hlo.passes.hlo_to_loops.emitter import PLAIN
 from hlo.passes.hlo_to_loops.graph import Node, Region, Tensor
@@ -50,8 +50,11 @@ def _is_in_pieces(region: Region) -> bool:
 
 
 def _registers(region: Region, size: int, *, pieces: bool = False) -> int:
-    if any(node.name not in PLAIN for node in region.nodes):
+    look_ups = [node for node in region.nodes if looks_elements_up(node)]
+    if any(node.name not in PLAIN and node not in look_ups for node in region.nodes):
         return 1
+    if look_ups:
+        return _REGISTERS if _are_chained(region, look_ups) else 1
     wanted, chain = _narrowest(region, size), _work(region, size)
     if chain >= _LONG:
         many = pieces or (chain >= _LONGER and _rounds(region))
@@ -75,6 +78,21 @@ def _narrowest(region: Region, size: int) -> int:
     """32 bits through the fewest of an element in memory."""
     tensors = (t for t in (*region.arguments, *region.results) if t.size == size)
     return max(4 // min(t.type.memory_bytes, 4) for t in tensors) if size else 1
+
+
+def _are_chained(region: Region, look_ups: Sequence[Node]) -> bool:
+    """Whether an element is looked up where one that was looked up says, as in a binary search: 40
+    cycles each, whatever a vector of words holds. Lanes of parts of words fill one register.
+    """
+    if any(node.operands[0].type.memory_bytes not in (4, 8) for node in look_ups):
+        return False
+    found = set[Tensor]()
+    for node in region.nodes:
+        if node in look_ups and node.operands[1] in found:
+            return True
+        if node in look_ups or any(operand in found for operand in node.operands):
+            found.update(node.results)
+    return False
 
 
 def _is_rounded(node: Node) -> bool:

@@ -144,6 +144,10 @@ def _lanes_at(em: Emitter, tensor: Tensor, base: Affine, offsets: str) -> Value:
     Raises:
         NotVectorizableError: the tensor is not in memory, or has no elements of 32 or 64 bits.
     """
+    while (node := tensor.producer) is not None and node.name == "reshape":
+        if tensor in em.buffers or tensor in em.sources:
+            break
+        tensor = node.operands[0]  # its elements lie where those of its operand do
     b, buffer = em.b, em.buffers.get(tensor)
     if buffer is None or tensor in em.sources:
         raise NotVectorizableError("what is looked up in is not in memory")

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from hlo import ir
-from hlo.passes.rewrite.tensor_types import element_of, is_boolean, is_complex, is_float, is_integer
+from hlo.passes.rewrite.tensor_types import (
+    element_of,
+    is_boolean,
+    is_complex,
+    is_float,
+    is_integer,
+    is_unsigned,
+)
 from hlo.passes.simplify.simplifier import RuleTable, Simplifier
 
 TABLE = RuleTable()
@@ -117,6 +124,23 @@ def divide_by_power_of_two(op: ir.Operation, s: Simplifier) -> ir.Value | None:
     if abs(mantissa) != 0.5 or not smallest <= abs(reciprocal) < 1.0 / smallest:
         return None
     return s.builder.multiply(lhs, s.splat_of(reciprocal, rhs))
+
+
+@TABLE.rule("divide", "remainder")
+def unsigned_by_power_of_two(op: ir.Operation, s: Simplifier) -> ir.Value | None:
+    """x / 2^k is x shifted right by k, and x % 2^k is x & (2^k - 1), for unsigned integers."""
+    lhs, rhs = op.operands
+    number = s.splat(rhs)
+    element = element_of(lhs)
+    if number is None or not is_integer(element) or not is_unsigned(element):
+        return None
+    divisor = int(number)
+    if divisor.bit_count() != 1:
+        return None
+    if op.name == "hlo.remainder":
+        return s.builder.binary("and", lhs, s.splat_of(divisor - 1, rhs))
+    shift = s.splat_of(divisor.bit_length() - 1, rhs)
+    return s.builder.binary("shift_right_logical", lhs, shift)
 
 
 @TABLE.rule("remainder")

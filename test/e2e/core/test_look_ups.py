@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from test_data_movement import gather
 from test_reductions import reduce
 
 import hlo
+import hlo.numpy as hnp
+from hlo.passes.hlo_to_loops.elementwise.host_instructions import host_features
 
 POINT = "collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1"
 
@@ -142,3 +145,59 @@ def test_rows_of_a_table_in_memory(width: int, kind: str) -> None:
     p.result(gather(p, x, i, shape, [1, width], attributes))
     p.result(gather(p, x, p.op("negate", [i], i.shape), shape, [1, width], attributes))
     p.check()
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("kind", ["f32", "f64", "f16", "i32", "i64", "ui32", "i16", "ui8"])
+def test_searches_are_one_kernel(kind: str, side: str) -> None:
+    """Each look-up waits for the one before: chains of four registers run beside each other."""
+    rng = np.random.default_rng(3)
+    dtype = sample((), kind).dtype
+    search = hlo.jit(lambda a, x: hnp.searchsorted(a, x, side=side))
+    for size, count in ((1, 37), (2, 5003), (65, 5003), (1000, 2048)):
+        if dtype.kind == "f":
+            table = np.sort(rng.standard_normal(size).astype(dtype))
+            sought = rng.standard_normal(count).astype(dtype)
+            sought[:6] = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-5]
+        else:
+            table = np.sort(rng.integers(0, 100, size).astype(dtype))
+            sought = rng.integers(0, 120, count).astype(dtype)
+        sought[7::7] = rng.choice(table, sought[7::7].size)
+        found = np.asarray(search(table, sought))
+        np.testing.assert_array_equal(found, np.searchsorted(table, sought, side=side))
+    compiled = search.lower(table, sought).compile()
+    assert compiled.explain().as_text().count("[loop]") == 1
+    if "avx512f" in host_features():
+        lanes = max(map(int, re.findall(r"vector<(\d+)x", compiled.as_text("llvm"))))
+        registers = 4 if dtype.itemsize >= 4 else 1  # parts of words fill one
+        assert lanes == registers * 64 // max(dtype.itemsize, 4)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        lambda x: hnp.concatenate([x, x + 1]),
+        lambda x: x * 2,
+        lambda x: x[3:35],
+        lambda x: x[::-1],
+        lambda x: hnp.pad(x, 2),
+        lambda x: x.reshape(5, 8)[:, None, :],
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.int8])
+def test_tables_that_are_computed_are_looked_up_by_lanes(table: Any, dtype: Any) -> None:
+    x = np.arange(40).astype(dtype)
+    rng = np.random.default_rng(5)
+    made = np.asarray(hlo.jit(table)(x))
+    index = [rng.integers(0, size, 300).astype(np.int32) for size in made.shape]
+    look_up = hlo.jit(lambda x, *i: table(x)[i])
+    np.testing.assert_array_equal(np.asarray(look_up(x, *index)), made[tuple(index)])
+    text = look_up.lower(x, *index).compile().as_text("llvm")
+    assert "masked.gather" in text
+
+
+def test_few_look_ups_compute_what_they_read() -> None:
+    x, i = np.arange(64, dtype=np.float32), np.asarray([5, 60, 63], np.int32)
+    look_up = hlo.jit(lambda x, i: (x * 2)[i])
+    np.testing.assert_array_equal(np.asarray(look_up(x, i)), 2 * x[i])
+    assert look_up.lower(x, i).compile().explain().as_text().count(" [") == 1
