@@ -8,9 +8,9 @@ from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.fusion.composites import wrap_chain
 from hlo.passes.fusion.fuse_updates import KIND
-from hlo.passes.hlo_to_loops.graph import Node, blocks_in, reading, splat_of
+from hlo.passes.hlo_to_loops.graph import Node, blocks_in, reading
 from hlo.passes.hlo_to_loops.window_choice import Windows
-from hlo.passes.hlo_to_loops.window_groups import collects
+from hlo.passes.hlo_to_loops.window_groups import collects, surroundings
 from hlo.passes.rewrite.walk import body_of, functions
 
 
@@ -48,11 +48,7 @@ class FuseSelections(Pass):
 
 def _fuse(node: Node, nodes: dict[ir.Operation, Node]) -> bool:
     """Fuses a select_and_scatter with what surrounds it, if that reads and is read alone."""
-    padding, part = node.operands[0].producer, _only_reader(node, nodes)
-    if padding is None or _only_reader(padding, nodes) is not node or not _is_padding(padding):
-        padding = None
-    if part is not None and (part.name != "slice" or set(part.attributes["strides"]) != {1}):
-        part = None
+    padding, part = surroundings(node, nodes)
     if (padding is None and part is None) or not node.operands[0].size:
         return False
     windows = Windows.of(node, padding, part)
@@ -63,18 +59,3 @@ def _fuse(node: Node, nodes: dict[ir.Operation, Node]) -> bool:
     chain = [n.source for n in (padding, node, part) if n is not None]
     wrap_chain(chain, KIND, "_".join(op.name.removeprefix("hlo.") for op in chain))
     return True
-
-
-def _only_reader(node: Node, nodes: dict[ir.Operation, Node]) -> Node | None:
-    """What reads the result of an op, if it is one op of the same block."""
-    uses = list(node.source.results[0].uses)
-    return nodes.get(uses[0].owner.operation) if len(uses) == 1 else None
-
-
-def _is_padding(node: Node) -> bool:
-    """Whether an op puts one value around a tensor, and cuts nothing off."""
-    if node.name != "pad" or any(node.attributes["interior_padding"]):
-        return False
-    edges = [*node.attributes["edge_padding_low"], *node.attributes["edge_padding_high"]]
-    filler = node.operands[1].producer
-    return min(edges, default=0) >= 0 and filler is not None and splat_of(filler) is not None

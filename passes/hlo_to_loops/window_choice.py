@@ -81,6 +81,19 @@ class Windows:
             walked, VECTOR_BITS // bits,
         )  # fmt: skip
 
+    def in_order(self, permutation: Sequence[int]) -> Windows:
+        """The same windows over tensors whose dimensions have another order."""
+
+        def arranged(extents: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(extents[d] for d in permutation)
+
+        return Windows(
+            arranged(self.sizes), arranged(self.sources), arranged(self.window),
+            arranged(self.strides), arranged(self.low), arranged(self.core_sizes),
+            arranged(self.core_low), arranged(self.results), arranged(self.result_low),
+            tuple(i for i, d in enumerate(permutation) if d in self.walked), self.widest,
+        )  # fmt: skip
+
     @property
     def taps(self) -> int:
         return math.prod(self.window)

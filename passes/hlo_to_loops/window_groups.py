@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hlo.passes.hlo_to_loops.graph import Node
+from hlo import ir
+from hlo.passes.hlo_to_loops.graph import Node, splat_of
 from hlo.passes.hlo_to_loops.strided_loads import MOST_SKIPPED_UNDER_MASK
 from hlo.passes.hlo_to_loops.window_choice import MOST_UNROLLED, Windows
 
@@ -57,6 +58,36 @@ class Along:
     def windows(self) -> int:
         """Those that cover any, from `first` on."""
         return self.groups + self.kept - 1
+
+
+def surroundings(node: Node, nodes: dict[ir.Operation, Node]) -> tuple[Node | None, Node | None]:
+    """The `pad` ahead of a select_and_scatter that nothing else reads, by one value, and the
+    `slice` of neighbours behind it that alone reads its result.
+
+    Args:
+        nodes: of the block, by their ops.
+    """
+    padding, part = node.operands[0].producer, _only_reader(node, nodes)
+    if padding is None or _only_reader(padding, nodes) is not node or not _is_padding(padding):
+        padding = None
+    if part is not None and (part.name != "slice" or set(part.attributes["strides"]) != {1}):
+        part = None
+    return padding, part
+
+
+def _only_reader(node: Node, nodes: dict[ir.Operation, Node]) -> Node | None:
+    """What reads the result of an op, if it is one op of the same block."""
+    uses = list(node.source.results[0].uses)
+    return nodes.get(uses[0].owner.operation) if len(uses) == 1 else None
+
+
+def _is_padding(node: Node) -> bool:
+    """Whether an op puts one value around a tensor, and cuts nothing off."""
+    if node.name != "pad" or any(node.attributes["interior_padding"]):
+        return False
+    edges = [*node.attributes["edge_padding_low"], *node.attributes["edge_padding_high"]]
+    filler = node.operands[1].producer
+    return min(edges, default=0) >= 0 and filler is not None and splat_of(filler) is not None
 
 
 def collects(node: Node, w: Windows) -> bool:

@@ -21,6 +21,7 @@ from hlo.passes.fusion.join_small_steps import JoinSmallSteps
 from hlo.passes.fusion.share_kernels import ShareKernels
 from hlo.passes.fusion.sink_broadcasts import SinkBroadcasts
 from hlo.passes.kernel_forms.arrange_gradients import ArrangeGradients
+from hlo.passes.kernel_forms.arrange_selections import ArrangeSelections
 from hlo.passes.kernel_forms.convolutions_to_dots import ConvolutionsToDots
 from hlo.passes.kernel_forms.gradients_to_sums import GradientsToSums
 from hlo.passes.kernel_forms.join_around_updates import JoinAroundUpdates
@@ -105,6 +106,7 @@ def fusion_passes(choice: PipelineChoice = DEFAULT) -> tuple[PipelineElement, ..
         *((SplitTaps(),) if composites else ()),  # few features of a result would not fill vectors
         ConvolutionsToDots(),  # windows of one element: all positions are rows of a product
         *((PackKernels(),) if composites else ()),  # of the convolutions that are left
+        *((ArrangeSelections(),) if composites else ()),  # few channels make planes, many lanes
         PrepareSorts(),  # comparators become functions that see nothing but elements
         FuseSorts(),  # ahead of fusion, which takes slices and iotas
         PrepareDots(fast=fast, constants=composites, columns=composites),
