@@ -79,9 +79,10 @@ def _safe(em: Emitter, buffer: Buffer, written: set[Affine], elements: int) -> b
 def emit_scatter(region: Region, node: Node) -> Kernel:
     """Applies the updates one after another, in row-major order of the scatter indices.
 
-    The work units are columns of wide windows: each goes through all indices, so that every element
-    is updated in order, by one thread. (Rows of the result as units take longer than one thread
-    alone: a branch for every index that nobody can predict.)
+    The work units are what the first dimension of the indices counts, if it is a batching one, or
+    columns of wide windows: each goes through all indices, so that every element is updated in
+    order, by one thread. (Rows of the result as units take longer than one thread alone: a branch
+    for every index that nobody can predict.)
     """
     try:
         return Scatter(region, node).emit(vector=True)
@@ -127,8 +128,11 @@ class Scatter:
         if vector and not lanes:
             raise NotVectorizableError("the window is not contiguous in the operand")
         if math.prod(shape):
-            self.units = self._divide(em, lanes)
-            self._positions(em, outputs, lanes, [shape[d] for d in scatter_dims], [])
+            extents = [shape[d] for d in scatter_dims]
+            batch = 0 in self.indices_batching and self.vector_dim != 0 and extents[0] > 1
+            self.units = extents[0] if batch else self._divide(em, lanes)
+            first = ("%begin", "%end") if batch else None
+            self._positions(em, outputs, lanes, extents, [], first)
         operand_at = tuple(self.region.arguments.index(t) for t in self.operands)
         read = any(em.loaded.get(inputs[t]) for t in self.operands)
         return kernel_of(
@@ -177,10 +181,15 @@ class Scatter:
         lanes: int,
         extents: list[int],
         outer: list[Affine],
+        part: tuple[str, str] | None = None,
     ) -> None:
+        """Loops over the scatter dimensions that are left, the first from one SSA index to another
+        if `part` gives them.
+        """
         if extents:
             b = em.b
-            with b.loop(b.index(0), b.index(extents[0]), b.index(1)) as loop:
+            begin, end = part or (b.index(0), b.index(extents[0]))
+            with b.loop(begin, end, b.index(1)) as loop:
                 index = em.variable(loop.iv, extents[0])
                 self._positions(em, outputs, lanes, extents[1:], [*outer, index])
             return

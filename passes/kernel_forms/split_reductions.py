@@ -63,7 +63,7 @@ class SplitReductions(Pass):
                 attributes = {"dimensions": integers(inner)}
                 operands = [value, op.operands[1]]
                 new = create("hlo.reduce", operands, kept, element, attributes, regions=1)
-                _copy_body(op, new)
+                copy_body(op, new)
                 value = new.results[0]
                 if inner is plan.inner:
                     new.attributes[PARTIAL] = ir.UnitAttr.get()
@@ -183,7 +183,7 @@ class WholeColumns:
             return {node.source.results[0] for found in folds for node in found}
 
 
-def _copy_body(source: ir.Operation, target: ir.Operation) -> None:
+def copy_body(source: ir.Operation, target: ir.Operation) -> None:
     """The reducer region again, in another reduce of the same types."""
     block = source.regions[0].blocks[0]
     copy = target.regions[0].blocks.append(*[a.type for a in block.arguments])

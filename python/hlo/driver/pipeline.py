@@ -36,6 +36,7 @@ from hlo.passes.kernel_forms.split_dilated_convolutions import SplitDilatedConvo
 from hlo.passes.kernel_forms.split_dots import SplitDots
 from hlo.passes.kernel_forms.split_moments import SplitMoments
 from hlo.passes.kernel_forms.split_reductions import SplitReductions
+from hlo.passes.kernel_forms.split_scatters import SplitScatters
 from hlo.passes.kernel_forms.split_taps import SplitTaps
 from hlo.passes.kernel_forms.winograd import Winograd
 from hlo.passes.layouts.assign_layouts import AssignLayouts
@@ -112,6 +113,7 @@ def fusion_passes(choice: PipelineChoice = DEFAULT) -> tuple[PipelineElement, ..
         PrepareDots(fast=fast, constants=composites, columns=composites),
         SplitDots(blocks=composites),  # sums of partial dots fuse with what follows
         *((SplitMoments(),) if composites else ()),  # a variance in one pass over its input
+        *((SplitScatters(),) if composites else ()),  # into copies, which are reduced
         splitting,  # ahead of fusion, so that both halves take in what is around them
         *((MarkViews(),) if composites else ()),  # what kernels read in memory stays there
         *((FuseSelections(),) if composites else ()),  # ahead of what takes pads and slices
