@@ -100,7 +100,9 @@ class KernelPacking:
                 at_row = row + em.variable(name, self._innermost)
                 if across.count > 1:
                     along = Range(column, count)
-                    em.tile = Tile(level, name, loop.iv, lanes, across, along, mask)
+                    em.tile = Tile(
+                        level, Affine.variable(name), loop.iv, lanes, across, along, mask
+                    )
                 with em.vector(column, lanes, mask):
                     em.hoist_from_here()
                     self._put(at_row, Affine.variable(column), v * lanes)

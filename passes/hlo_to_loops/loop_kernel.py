@@ -81,6 +81,8 @@ def at_best_width(region: Region, emit: Emit, *, tiles: bool = False) -> Kernel:
         if tiles:
             widths.insert(2, Width(lanes, gathers=True, woven=True, merged=True))
             widths.insert(1, Width(lanes, gathers=True, tiled=True))
+            if (whole := tile_lanes(region)) > lanes:
+                widths.insert(1, Width(whole, gathers=True, tiled=True))
     if tiles and (folds_are_short(region, WOVEN_ROW) or not has_fold(region)):
         widths.insert(0, Width(lanes, gathers=True, woven=True))
     for width in widths:
@@ -273,6 +275,12 @@ def _whole_register(region: Region) -> int:
     """Lanes of a register of the widest type of a region."""
     widest = max((t.type.part_type.bits for t in _all_tensors(region)), default=32)
     return VECTOR_BITS // max(widest, 32)
+
+
+def tile_lanes(region: Region) -> int:
+    """Elements of the widest type of a region that fill a register in memory."""
+    widest = max((t.type.part_type.memory_bytes for t in _all_tensors(region)), default=4)
+    return VECTOR_BITS // (8 * widest)
 
 
 def _folded_bytes(node: Node) -> int:

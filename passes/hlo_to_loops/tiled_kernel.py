@@ -6,7 +6,8 @@ tile are loaded along the input, transposed in registers, and left in a small bu
 from which the rows of the tile are then computed as those of any other kernel.
 
 A tile reads lines of rows that lie apart and writes to others, too many streams for a processor to
-foresee: it is asked for the lines of the next tile along the output.
+foresee: it is asked for the lines of the next tile along the output. Where the output goes past the
+caches, a band of it is written that is four lines wide.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from hlo.passes.cost.caches import CORE_BYTES
+from hlo.passes.cost.caches import ALIASING_BYTES, CORE_BYTES
 from hlo.passes.hlo_to_loops import elementwise
 from hlo.passes.hlo_to_loops.affine import ZERO, Affine, Position, merge_cuts, suffix_products
 from hlo.passes.hlo_to_loops.buffer import Buffer
 from hlo.passes.hlo_to_loops.builder import Builder, Value
 from hlo.passes.hlo_to_loops.conditions import at_least, both, less_than
-from hlo.passes.hlo_to_loops.emitter import Emitter, NotVectorizableError
+from hlo.passes.hlo_to_loops.emitter import LINE_BYTES, Emitter, NotVectorizableError
 from hlo.passes.hlo_to_loops.graph import Region
 from hlo.passes.hlo_to_loops.kernel_function import (
     Kernel,
@@ -34,11 +35,19 @@ from hlo.passes.hlo_to_loops.kernel_function import (
 from hlo.passes.hlo_to_loops.lines_ahead import fetch_line
 from hlo.passes.hlo_to_loops.loop_kernel import Width, emitter_for, lanes_for
 from hlo.passes.hlo_to_loops.register_transpose import transpose_square
-from hlo.passes.hlo_to_loops.streaming import emit_streaming, units_together
+from hlo.passes.hlo_to_loops.streaming import emit_streaming, go_past_caches, units_together
 from hlo.passes.hlo_to_loops.survey import segments, survey
 
-ACROSS_TILES = 4  # tiles of one block along the transposed loads: whole cache lines of narrow types
-ALONG = 512  # elements of one block along the output
+# Of one block the tiles along the transposed loads, whole cache lines of narrow types, and the
+# elements along the output.
+_TILES, _ALONG = 4, 512
+# The same where the output goes past the caches: four lines of each of its rows, one behind the
+# other, are written as fast as a copy writes, a line of each three quarters as fast.
+_FAR_TILES, _FAR_BYTES_ALONG = 16, 256
+_NARROW_LANES = 16  # of elements of 32 bits: of narrower ones a register holds more
+# Rows of a tile that are emitted apart and stay in registers, at most; how many bytes lie between
+# them in the output, at least, and in how few ops. Of shuffles of bytes LLVM would make others.
+_MOST_ROWS, _APART, _FEW_OPS = 32, 1024, 4
 
 
 def emit_tiled(region: Region, width: Width) -> Kernel:
@@ -54,7 +63,7 @@ def emit_tiled(region: Region, width: Width) -> Kernel:
     extents = merge_cuts({cut for root in region.results for cut in em.cuts(root)}, size)
     lanes = lanes_for(width, extents)
     across = _across(region, extents, lanes)
-    nest = _Nest(tuple(extents), across, lanes, segments(region, extents, lanes))
+    nest = _nest_of(region, extents, across, lanes)
     written: set[Affine] = set()
 
     def body(offset: Affine) -> None:
@@ -65,7 +74,10 @@ def emit_tiled(region: Region, width: Width) -> Kernel:
             if _is_far(buffer) and buffer not in em.streams:
                 fetch_line(em, buffer, offset + lanes, "write")
 
-    emit_streaming(em, list(inputs.values()), outputs, lambda: nest.emit(em, body))
+    if all(lanes * o.type.memory_bytes * o.type.parts >= LINE_BYTES for o in outputs):
+        emit_streaming(em, list(inputs.values()), outputs, lambda: nest.emit(em, body))
+    else:
+        nest.emit(em, body)
     return kernel_of(
         builder,
         inputs.values(),
@@ -74,6 +86,29 @@ def emit_tiled(region: Region, width: Width) -> Kernel:
         together=units_together(outputs, nest.units),
         in_place=read_where_written(em, inputs.values(), written),
     )
+
+
+def _nest_of(region: Region, extents: Sequence[int], across: int, lanes: int) -> _Nest:
+    sizes = [result.type.memory_bytes for result in region.results]
+    far = go_past_caches(sum(t.size * t.type.memory_bytes for t in region.results))
+    cut = extents[across] % lanes or extents[-1] % lanes
+    if lanes > _NARROW_LANES and cut and not far:
+        raise NotVectorizableError("what is left beside larger tiles takes longer than they gain")
+    # Shorter rows of the input lie one behind the other: they are read from end to end.
+    along_first = far and extents[across] * max(sizes) >= ALIASING_BYTES
+    row = suffix_products(extents)[across] * min(sizes)
+    few = lanes <= _MOST_ROWS and len(region.nodes) <= _FEW_OPS and min(sizes) > 1
+    nest = _Nest(
+        tuple(extents),
+        across,
+        lanes,
+        segments(region, extents, lanes),
+        unrolled=few and row >= _APART and (along_first or not far),
+    )
+    if not along_first:
+        return nest
+    along = max(_FAR_BYTES_ALONG // max(sizes), lanes)
+    return replace(nest, tiles=_FAR_TILES, along=along, along_first=True)
 
 
 def _across(region: Region, extents: Sequence[int], lanes: int) -> int:
@@ -101,12 +136,21 @@ class _Nest:
         across: the loop along which strided loads are contiguous.
         lanes: vector width, and rows of a tile.
         segments: where the innermost loop is cut, from 0 to its extent.
+        unrolled: whether the rows of a tile are emitted apart and stay in registers.
+        tiles: of a block along the transposed loads.
+        along: elements of a block along the innermost loop.
+        along_first: whether the tiles of a block follow one another along the innermost loop, and
+            blocks along the transposed loads.
     """
 
     extents: tuple[int, ...]
     across: int
     lanes: int
     segments: tuple[int, ...]
+    unrolled: bool
+    tiles: int = _TILES
+    along: int = _ALONG
+    along_first: bool = False
 
     @property
     def outer(self) -> tuple[int, ...]:
@@ -115,8 +159,8 @@ class _Nest:
     @property
     def blocks(self) -> tuple[int, int]:
         """How many blocks there are of the loop across and of the innermost."""
-        across = self.lanes * ACROSS_TILES
-        along = sum(_blocks_of(*segment) for segment in pairwise(self.segments))
+        across = self.lanes * self.tiles
+        along = sum(self._blocks_of(*segment) for segment in pairwise(self.segments))
         return -(-self.extents[self.across] // across), along
 
     @property
@@ -127,8 +171,11 @@ class _Nest:
         b, strides = em.b, suffix_products(self.extents)
         with b.loop("%begin", "%end", b.index(1)) as loop:
             unit = em.variable(loop.iv, self.units) if self.units > 1 else ZERO
-            sizes = (*(self.extents[d] for d in self.outer), *self.blocks)
+            blocks = self.blocks[::-1] if self.along_first else self.blocks
+            sizes = (*(self.extents[d] for d in self.outer), *blocks)
             *leading, across, along = em.dims(Position.of_offset(unit), sizes)
+            if self.along_first:
+                across, along = along, across
             base = ZERO
             for index, d in zip(leading, self.outer, strict=True):
                 base = base + index * strides[d]
@@ -136,12 +183,17 @@ class _Nest:
             def tile(base: Affine, first: Range, second: Range) -> None:
                 _emit_tile(em, self, base, first, second, body)
 
-            def row(base: Affine, second: Range) -> None:
-                block = self.lanes * ACROSS_TILES
-                _ranges(em, across, block, self.extents[self.across], self.lanes,
-                        lambda first: tile(base, first, second))  # fmt: skip
+            def each_across(emit: Callable[[Range], None]) -> None:
+                block = self.lanes * self.tiles
+                _ranges(em, across, block, self.extents[self.across], self.lanes, emit)
 
-            self._segments(em, along, base, row)
+            def each_along(emit: Callable[[Affine, Range], None]) -> None:
+                self._segments(em, along, base, emit)
+
+            if self.along_first:
+                each_across(lambda first: each_along(lambda at, second: tile(at, first, second)))
+            else:
+                each_along(lambda at, second: each_across(lambda first: tile(at, first, second)))
 
     def _segments(
         self, em: Emitter, along: Affine, base: Affine, row: Callable[[Affine, Range], None]
@@ -149,20 +201,19 @@ class _Nest:
         """Block number `along` of the innermost loop, in whichever segment it lies."""
         b, first = em.b, 0
         for low, high in pairwise(self.segments):
-            blocks = _blocks_of(low, high)
+            blocks = self._blocks_of(low, high)
             with ExitStack() as stack:
                 if len(self.segments) > 2:
                     conditions = at_least(em, along, first), less_than(em, along, first + blocks)
                     here = both(em, *conditions).uniform
                     assert here is not None, "there are several blocks"
                     stack.enter_context(b.when(here))
-                _ranges(em, along + -first, ALONG, high - low, self.lanes,
+                _ranges(em, along + -first, self.along, high - low, self.lanes,
                         lambda second, low=low: row(base + low, second))  # fmt: skip
             first += blocks
 
-
-def _blocks_of(low: int, high: int) -> int:
-    return -(-(high - low) // ALONG)
+    def _blocks_of(self, low: int, high: int) -> int:
+        return -(-(high - low) // self.along)
 
 
 @dataclass(frozen=True)
@@ -211,6 +262,14 @@ def _emit_tile(
     mask = None
     if along.count < lanes:
         mask = b.first_lanes(along.count, lanes)
+    if nest.unrolled and across.count > 1 and along.count > 1:
+        for i in range(across.count):
+            row = Affine.variable(across.start) + i
+            em.tile = Tile(level, row, i, lanes, across, along, mask, nest.along_first)
+            with em.vector(along.start, lanes, mask):
+                body(base + row * stride + Affine.variable(along.start))
+        em.tile = None
+        return
     with b.loop(b.index(0), b.index(across.count), b.index(1)) as loop:
         row = b.op(f"arith.addi {across.start}, {loop.iv} : index")
         at = base + em.variable(row, nest.extents[nest.across]) * stride
@@ -220,7 +279,8 @@ def _emit_tile(
             body(at + Affine.variable(along.start))
             return
         if across.count > 1:  # one row alone is gathered
-            em.tile = Tile(level, row, loop.iv, lanes, across, along, mask)
+            step = Affine.variable(row)
+            em.tile = Tile(level, step, loop.iv, lanes, across, along, mask, nest.along_first)
         with em.vector(along.start, lanes, mask):
             body(at + Affine.variable(along.start))
         em.tile = None
@@ -233,27 +293,29 @@ class Tile:
     Attributes:
         level: the region around the loop over its rows.
         row: the index of the current row in the loop across.
-        step: the same, counted from the tile's first row.
+        step: the same, counted from the tile's first row: a number where rows are emitted apart.
         lanes: of its vectors.
         across, along: what the tile covers.
         mask: of the lanes that it covers, None if all.
+        along_first: as of the nest: few tiles follow along the output, and none is fetched ahead.
     """
 
     level: int
-    row: str
-    step: str
+    row: Affine
+    step: str | int
     lanes: int
     across: Range
     along: Range
     mask: str | None
+    along_first: bool = False
 
     def load(self, em: Emitter, buffer: Buffer, offset: Affine) -> Value | None:
         """The current row's vector of a load that is contiguous down the tile; None for others."""
         b = em.b
         stride = offset.coefficient(self.along.start)
-        rest = offset + Affine.variable(self.row) * -1 + Affine.variable(self.along.start) * -stride
+        rest = offset + self.row * -1 + Affine.variable(self.along.start) * -stride
         if (
-            offset.coefficient(self.row) != 1
+            any(offset.coefficient(name) != 1 for name, _ in self.row.terms)
             or em.mask != self.mask
             or em.lane != self.along.start
             or not b.can_hoist_to(self.level)
@@ -265,31 +327,41 @@ class Tile:
             buffer.type.memory if buffer.type.parts == 1 else f"i{8 * buffer.type.memory_bytes}"
         )
         key = ("tile", buffer, rest, stride, self.along.start)
-        scratch = b.recall(key)
-        if scratch is None:
-            with b.at_level(self.level), em.scalar():
-                scratch = self._transpose(em, buffer, rest, stride, memory)
-                b.remember(key, scratch)
         lanes = b.lanes
-        with b.width(0):
-            at = b.op(f"arith.muli {self.step}, {b.index(lanes)} : index")
         vector = f"vector<{lanes}x{memory}>"
-        raw = b.load(f"vector.load {scratch}[{at}] : memref<{lanes * lanes}x{memory}>, {vector}")
+        if isinstance(self.step, int):
+            columns: list[str] | None = b.recall(key)
+            if columns is None:
+                with em.scalar():
+                    columns = self._columns(em, buffer, rest, stride, memory)
+                b.remember(key, columns)
+            raw = columns[self.step]
+        else:
+            scratch = b.recall(key)
+            if scratch is None:
+                with b.at_level(self.level), em.scalar():
+                    columns = self._columns(em, buffer, rest, stride, memory)
+                    scratch = self._kept(em, columns, memory)
+                    b.remember(key, scratch)
+            with b.width(0):
+                at = b.op(f"arith.muli {self.step}, {b.index(lanes)} : index")
+            held = f"memref<{lanes * lanes}x{memory}>"
+            raw = b.load(f"vector.load {scratch}[{at}] : {held}, {vector}")
         if buffer.type.parts == 1:
             return elementwise.unpack(b, buffer.type, [raw])
         return _pairs(em, buffer, raw, vector)
 
-    def _transpose(
+    def _columns(
         self, em: Emitter, buffer: Buffer, rest: Affine, stride: int, memory: str
-    ) -> str:
-        """Transposes the tile into a buffer of its own; its name."""
+    ) -> list[str]:
+        """The tile's rows in the output, turned in registers."""
         b, lanes = em.b, self.lanes
         vector, parts = f"vector<{lanes}x{memory}>", buffer.type.parts
         loaded = f"vector<{lanes * parts}x{buffer.type.memory}>"
         rows: list[str] = []
         first = rest + Affine.variable(self.across.start)
         for i in range(self.along.count):
-            if _is_far(buffer):
+            if _is_far(buffer) and not self.along_first:
                 fetch_line(em, buffer, first + Affine.variable(self.along.start) * stride
                            + (i + lanes) * stride)  # fmt: skip
             at = em.index((first + Affine.variable(self.along.start) * stride + i * stride) * parts)
@@ -309,8 +381,14 @@ class Tile:
             rows.append(raw)
         with b.width(lanes):
             rows += [b.constant(0, memory)] * (lanes - len(rows))
+        return transpose_square(b, rows, memory)[: self.across.count]
+
+    def _kept(self, em: Emitter, columns: Sequence[str], memory: str) -> str:
+        """The name of a buffer of the tile's own, in which its rows are kept."""
+        b, lanes = em.b, self.lanes
+        vector = f"vector<{lanes}x{memory}>"
         scratch = b.stack_buffer(lanes * lanes, memory)
-        for i, row in enumerate(transpose_square(b, rows, memory)[: self.across.count]):
+        for i, row in enumerate(columns):
             b.effect(
                 f"vector.store {row}, {scratch}[{b.index(i * lanes)}] : "
                 f"memref<{lanes * lanes}x{memory}>, {vector}"

@@ -92,6 +92,24 @@ def test_results_larger_than_the_caches(shape: tuple[int, ...], kind: str) -> No
     p.check(threads=1)
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.int32, np.float64, np.complex64, bool])
+@pytest.mark.parametrize("odd", [0, 1, 40])
+def test_transposes_larger_than_the_caches(dtype: type, odd: int) -> None:
+    """Tiles of as many elements as a register holds, in bands of four lines; rows that are cut."""
+    import hlo
+    import hlo.numpy as hnp
+
+    rng = np.random.default_rng(odd)
+    side = int((17 << 20) ** 0.5 / np.dtype(dtype).itemsize ** 0.5) // 64 * 64 + odd
+    x = rng.integers(0, 2 if dtype is bool else 100, (side + 128, side)).astype(dtype)
+    found = np.asarray(hlo.jit(hnp.transpose)(x))
+    np.testing.assert_array_equal(found, x.T)
+    if odd:  # planes of short rows, and of rows that are longer than a page
+        planes = x.ravel()[: x.size // 5120 * 5120].reshape(-1, 64, 80)
+        found = np.asarray(hlo.jit(lambda x: hnp.transpose(x, (0, 2, 1)))(planes))
+        np.testing.assert_array_equal(found, planes.transpose(0, 2, 1))
+
+
 def test_large_results_in_donated_memory() -> None:
     import hlo
 

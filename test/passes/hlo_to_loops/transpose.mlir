@@ -28,17 +28,62 @@ func.func @main(%x: tensor<4x9xf32>, %b: tensor<9xf32>) -> tensor<9x4xf32> {
 // -----
 
 // 1 MiB and more leaves a core's own cache: of each of a tile's 16 rows the line that lies 16 rows, 16 x 512 elements,
-// further on is fetched, and for each row that is stored the line behind it.
+// further on is fetched, and for each row that is stored the line behind it. Rows of the result lie 2 KiB apart: those of
+// the tile stay in registers.
 // CHECK-LABEL: func.func @transpose_0(
+// CHECK-NOT: memref.alloca
 // CHECK-COUNT-16: memref.prefetch %in0[{{.*}}], read
-// CHECK: scf.for
-// CHECK: %[[LANES:.*]] = vector.load
-// CHECK: vector.store %[[LANES]], %out0[%[[AT:.*]]]
+// CHECK-COUNT-64: vector.shuffle
+// CHECK: vector.store %{{.*}}, %out0[%[[AT:.*]]]
 // CHECK: %[[NEXT:.*]] = arith.addi %[[AT]], %{{.*}} : index
 // CHECK-NEXT: memref.prefetch %out0[%[[NEXT]]], write
+// CHECK-COUNT-15: vector.store
+// CHECK: return
 func.func @main(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
   %0 = "hlo.transpose"(%x) {permutation = array<i64: 1, 0>} : (tensor<512x512xf32>) -> tensor<512x512xf32>
   return %0 : tensor<512x512xf32>
+}
+
+// -----
+
+// What goes past the caches is written in bands of four lines, 64 elements: a tile's neighbour along the result comes
+// next. Nothing is fetched.
+// CHECK-LABEL: func.func @transpose_0(
+
+// CHECK-DAG: %[[LANES:.*]] = arith.constant 16 : index
+// CHECK: scf.for %[[UNIT:.*]] = %begin to %end
+// CHECK: scf.for %[[COLUMN:.*]] = %{{.*}} to %{{.*}} step %[[LANES]] {
+// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %{{.*}} step %[[LANES]] {
+// CHECK-NOT: prefetch
+// CHECK-COUNT-16: vector.store {{.*}} {alignment = 64 : i64, nontemporal = true}
+// CHECK: return
+func.func @main(%x: tensor<4096x2048xf32>) -> tensor<2048x4096xf32> {
+  %0 = "hlo.transpose"(%x) {permutation = array<i64: 1, 0>} : (tensor<4096x2048xf32>) -> tensor<2048x4096xf32>
+  return %0 : tensor<2048x4096xf32>
+}
+
+// -----
+
+// A register holds 32 elements of 16 bits: parts of a line are not written past the caches.
+// CHECK-LABEL: func.func @transpose_0(
+// CHECK-COUNT-32: vector.load %in0[{{.*}}] : memref<16777216xi16>, vector<32xi16>
+// CHECK-COUNT-32: vector.store {{.*}} {alignment = 64 : i64, nontemporal = true} : memref<16777216xi16>, vector<32xi16>
+// CHECK: return
+func.func @main(%x: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
+  %0 = "hlo.transpose"(%x) {permutation = array<i64: 1, 0>} : (tensor<4096x4096xf16>) -> tensor<4096x4096xf16>
+  return %0 : tensor<4096x4096xf16>
+}
+
+// -----
+
+// Where not all of a result's rows fill such tiles, smaller ones waste less; they hold no whole lines.
+// CHECK-LABEL: func.func @transpose_0(
+// CHECK: vector.load %in0[{{.*}}] : memref<700000xi8>, vector<16xi8>
+// CHECK-NOT: nontemporal
+// CHECK: return
+func.func @main(%x: tensor<1000x700xi8>) -> tensor<700x1000xi8> {
+  %0 = "hlo.transpose"(%x) {permutation = array<i64: 1, 0>} : (tensor<1000x700xi8>) -> tensor<700x1000xi8>
+  return %0 : tensor<700x1000xi8>
 }
 
 // -----
