@@ -58,8 +58,8 @@ class AnalyzeTripCounts(Pass):
     """
 
     max_unrolled_ops: int = 32
-    max_fast_ops: int = 512
-    max_fast_trips: int = 16
+    max_fast_ops: int = 640
+    max_fast_trips: int = 24
 
     def run(self, module: ir.Module) -> bool:
         return self._run(module, [])

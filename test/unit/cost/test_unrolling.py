@@ -73,7 +73,7 @@ def _counted(size: int, count: int, op: str) -> str:
         (8, 2, "tanh", "opened", "ops, no more than 32"),
         (1 << 20, 10, "negate", "opened", "us as one kernel: enough is saved"),
         (1 << 16, 10, "tan", "kept", "us as one kernel: not enough is saved"),
-        (1 << 20, 100, "negate", "kept", "those of more than 16 iterations stay"),
+        (1 << 20, 100, "negate", "kept", "those of more than 24 iterations stay"),
     ],
 )
 def test_reports_say_why_a_loop_is_open(
