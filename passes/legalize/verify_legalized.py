@@ -67,8 +67,8 @@ LEGAL_OPS: frozenset[str] = (
 @dataclass(frozen=True)
 class VerifyLegalized(Pass):
     """Closes legalization: every op is in `LEGAL_OPS`, every value is a tensor of static shape,
-    every custom call is one of the runtime's, loops and branches nest no deeper than the passes
-    can follow, and there is one function, `main`.
+    every constant has its elements, every custom call is one of the runtime's, loops and branches
+    nest no deeper than the passes can follow, and there is one function with a body, `main`.
 
     Changes nothing.
     """
@@ -81,6 +81,10 @@ class VerifyLegalized(Pass):
                 raise unsupported(op, "cannot be compiled for the CPU")
             if op.name == "hlo.custom_call":
                 _check_target(op)
+            if op.name == "hlo.constant":
+                _check_elements(op)
+            if op.name == "func.func" and not op.regions[0].blocks:
+                raise unsupported(op, "is declared without a body; expected one to compile")
             values = op.regions[0].blocks[0].arguments if op.name == "func.func" else op.results
             for value in values:
                 kind = value.type
@@ -103,6 +107,17 @@ def _check_depth(module: ir.Module) -> None:
             raise unsupported(
                 op, f"loops and branches nest too deep to compile: expected at most {most} levels"
             )
+
+
+def _check_elements(op: ir.Operation) -> None:
+    """Raises if a constant names a resource that is missing or of another size than its type."""
+    value = op.attributes["value"]
+    if isinstance(value, ir.DenseElementsAttr):
+        return
+    try:
+        ir.constants.to_numpy(value)
+    except ValueError as error:
+        raise malformed(op, str(error)) from None
 
 
 def _check_target(op: ir.Operation) -> None:

@@ -135,6 +135,16 @@ MALFORMED = {
         main("%0 = hlo.constant dense<[1.0, 2.0]> : tensor<4xf32>\nreturn %0 : tensor<4xf32>", ""),
         "",
     ),
+    "a resource without data": (
+        main("%0 = hlo.constant dense_resource<gone> : tensor<4xf32>\n%1 = hlo.add %x, %0 : tensor<4xf32>\n"
+             "return %1 : tensor<4xf32>"),
+        "hlo.constant", "2:", "'gone' holds no data",
+    ),
+    "a resource of another size": (
+        main("%0 = hlo.constant dense_resource<short> : tensor<4xf32>\nreturn %0 : tensor<4xf32>", "")
+        + '{-# dialect_resources: { builtin: { short: "0x040000000000803F00000040" } } #-}',
+        "hlo.constant", "2:", "'short' is too short",
+    ),
     "a negative dimension": (ADD.replace("4xf32", "-4xf32"), ""),
     "a dimension past 64 bits": (ADD.replace("4xf32", "99999999999999999999xf32"), ""),
     "a literal out of range": (
@@ -150,8 +160,8 @@ MALFORMED = {
 
 @pytest.mark.parametrize("name", MALFORMED)
 def test_malformed_program(name: str) -> None:
-    text, word = MALFORMED[name]
-    assert_clear_error(isolated(compiles, text), word)
+    text, *words = MALFORMED[name]
+    assert_clear_error(isolated(compiles, text), *words)
 
 
 @pytest.mark.parametrize("at", range(0, len(ADD), 9))

@@ -121,20 +121,24 @@ def broadcast_in_dim(operand: Tracer, shape: Sequence[int], dimensions: Sequence
 
 
 def broadcast_shapes(op: str, shapes: Iterable[Sequence[int]]) -> tuple[int, ...]:
-    """The common shape of NumPy's broadcasting.
+    """The common shape of NumPy's broadcasting, of any rank: NumPy's own ends at 32 dimensions.
 
     Raises:
         ShapeError: if there is none.
     """
     shapes = [tuple(shape) for shape in shapes]
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
+    if len(distinct := set(shapes)) == 1:
+        return shapes[0]
+    rank = max(map(len, distinct), default=0)
+    padded = [(1,) * (rank - len(shape)) + shape for shape in distinct]
+    sizes = [set(column) - {1} for column in zip(*padded, strict=True)]
+    if any(len(found) > 1 for found in sizes):
         raise shape_error(
             op,
             "expected shapes that broadcast together (equal, or 1, from the last dimension on), "
             f"found {', '.join(map(str, shapes))}",
-        ) from None
+        )
+    return tuple(found.pop() if found else 1 for found in sizes)
 
 
 def broadcast_to(value: ArrayLike, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Tracer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -247,3 +248,31 @@ def test_array_changed_between_two_uses() -> None:
 
     lowered = hlo.jit(f).lower(np.zeros(100, np.float32))
     assert lowered.as_text().count("hlo.constant") == 2
+
+
+@pytest.mark.parametrize("rank", [32, 33, 64])
+def test_arrays_of_many_dimensions_broadcast(rank: int) -> None:
+    """NumPy's own broadcasting of shapes ends at 32 dimensions, its arrays at 64."""
+    x = np.arange(6, dtype=np.float32).reshape((1,) * (rank - 2) + (2, 3))
+    y = np.arange(2, dtype=np.float32).reshape((2,) + (1,) * (rank - 1))
+    assert hnp.broadcast_shapes(x.shape, y.shape) == (2, *(1,) * (rank - 3), 2, 3)
+    result = hlo.jit(lambda x, y: x * 2.0 + y)(x, y)
+    assert result.shape == (2, *(1,) * (rank - 3), 2, 3)
+    expected = np.arange(6, dtype=np.float32) * 2 + np.arange(2, dtype=np.float32)[:, None]
+    assert np.array_equal(result.reshape(2, 6), expected)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [(), ((),), ((3,), ()), ((0,), (1,)), ((2, 1), (3,)), ((4, 1, 1), (1, 0), (5, 1, 1, 1))],
+)
+def test_shapes_broadcast_as_numpys(shapes: tuple[tuple[int, ...], ...]) -> None:
+    assert hnp.broadcast_shapes(*shapes) == np.broadcast_shapes(*shapes)
+
+
+@pytest.mark.parametrize("shapes", [((0,), (2,)), ((2, 3), (2,)), ((2,), (1,), (3,))])
+def test_shapes_that_do_not_broadcast_are_told(shapes: tuple[tuple[int, ...], ...]) -> None:
+    with pytest.raises(
+        hlo.ShapeError, match="found " + ", ".join(map(re.escape, map(str, shapes)))
+    ):
+        hnp.broadcast_shapes(*shapes)
