@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from typing import Any
 
 from hlo import ir
@@ -19,6 +20,7 @@ from hlo.passes.simplify.dead_code import erase_dead_ops
 
 FEW_POSITIONS = 64  # too few for tiles along one dimension; their patches are small beside a kernel
 FEWEST_FEATURES = 16
+FEWEST_IN_PLANE = 256  # positions; fewer cost about as much turned around
 FEWEST_OF_PRODUCT = 64  # rows and columns of a product that is better than tiles of a convolution
 
 
@@ -28,7 +30,8 @@ class ConvolutionsToDots(Pass):
     convolutions of few positions into dots.
 
     A window of one element sums over features alone: the dot's rows are all positions, not those of
-    one line; a transpose that exchanges the features of its kernel becomes the dot's own. Of a
+    one line; a transpose that exchanges the features of its kernel becomes the dot's own. Large
+    planes of one example are the rows of a product: they and its results stay in their order. Of a
     convolution with few positions and many features the kernel is the large operand: its patches
     are gathered in memory, so that the kernel is read once for all of them.
 
@@ -105,6 +108,9 @@ def _to_dot(op: ir.Operation) -> bool:
     if list(conv.output) != [*free, "f"] or list(conv.kernel) != [*spatial, "i", "o"]:
         return False
     taps = math.prod(conv.window)
+    if taps == 1 and (planes := _Planes.of(op, conv)) is not None:
+        _multiply_planes(op, conv, planes)
+        return True
     positions = math.prod(result[:-1])
     features = shape_of(op.operands[1])[-2]
     if taps == 0 or positions == 0 or features < FEWEST_FEATURES:
@@ -139,6 +145,65 @@ def _to_dot(op: ir.Operation) -> bool:
     return True
 
 
+@dataclass(frozen=True)
+class _Planes:
+    """The input of a convolution by one element as planes of one example, rows of a product, and
+    the transpose that alone reads the result and puts it in the same order.
+    """
+
+    source: ir.Value
+    labels: tuple[str, ...]
+    reader: ir.Operation
+
+    @staticmethod
+    def of(op: ir.Operation, conv: PlainConvolution) -> _Planes | None:
+        if is_padded(conv.attributes) or len(readers := list(op.results[0].uses)) != 1:
+            return None
+        reader = readers[0].owner.operation
+        source, labels = _untransposed(op.operands[0], conv.input)
+        if reader.name != "hlo.transpose" or not _are_planes(shape_of(source), labels, "f"):
+            return None
+        if min(shape_of(op.operands[1])[-2:]) < FEWEST_FEATURES or 0 in shape_of(op.results[0]):
+            return None
+        if [conv.output[d] for d in _permutation(reader)] != list(labels):
+            return None
+        return _Planes(source, labels, reader)
+
+
+def _untransposed(value: ir.Value, labels: Sequence[str]) -> tuple[ir.Value, tuple[str, ...]]:
+    """What a transpose that made a value reads, itself if none did, and its dimensions' labels."""
+    made = value.owner
+    if isinstance(made, ir.Block) or made.name != "hlo.transpose":
+        return value, tuple(labels)
+    order = _permutation(made.operation)
+    return made.operands[0], tuple(labels[order.index(d)] for d in range(len(order)))
+
+
+def _are_planes(shape: Sequence[int], labels: Sequence[str], features: str) -> bool:
+    """Whether each of some features is one long piece of memory, and there is nothing but them."""
+    axis = labels.index(features)
+    return math.prod(shape[:axis]) == 1 and math.prod(shape[axis + 1 :]) >= FEWEST_IN_PLANE
+
+
+def _permutation(transpose: ir.Operation) -> list[int]:
+    return [int(d) for d in decode_attribute(transpose.attributes["permutation"])]
+
+
+def _multiply_planes(op: ir.Operation, conv: PlainConvolution, planes: _Planes) -> None:
+    """Replaces a convolution of planes by the product of its kernel and them."""
+    b = Builder.before(op)
+    there = replace_fields(conv, input=planes.labels)
+    source = _tap(b, op, planes.source, there, (0,) * len(conv.window))
+    kernel, summed = _matrix(b, op.operands[1])
+    kept = {k: op.attributes[k] for k in op.attributes if k == "precision_config"}
+    value = b.dot_general(
+        kernel, source, contracting=([summed], [planes.labels.index("f")]),
+        element=element_of(op.results[0]), attributes=kept,
+    )  # fmt: skip
+    replace(planes.reader, [b.reshape(value, shape_of(planes.reader.results[0]))])
+    op.erase()
+
+
 def _is_one_sum(op: ir.Operation, conv: PlainConvolution) -> bool:
     """Whether a convolution's window is all of its input, as in the gradient by the weights of
     windows of one element: a product of many rows and columns, which blocks of the depth reach in
@@ -148,7 +213,9 @@ def _is_one_sum(op: ir.Operation, conv: PlainConvolution) -> bool:
     whole = all(data[conv.input.index(str(k))] == conv.window[k] for k in range(rank))
     if not whole or conv.spread != (1,) * rank or is_padded(conv.attributes):
         return False
-    if conv.kernel[-1] != "o" or conv.output[-2:] != ("b", "f") or conv.input[-1] != "b":
+    if conv.kernel[-1] != "o" or conv.output[-2:] != ("b", "f"):
+        return False
+    if conv.input[-1] != "b" and not _are_planes(data, conv.input, "b"):
         return False
     return math.prod(conv.window) > 1 and min(shape_of(op.results[0])[-2:]) >= FEWEST_OF_PRODUCT
 
@@ -158,11 +225,16 @@ def _sum_all(op: ir.Operation, conv: PlainConvolution) -> None:
     spatial = [str(k) for k in range(len(conv.window))]
     order = sorted(["f", *spatial], key=conv.input.index)
     left = [conv.input.index(label) for label in order]
-    right = [conv.kernel.index("i" if label == "f" else label) for label in order]
+    other, labels = op.operands[1], conv.kernel
+    if conv.input[-1] != "b":
+        source, named = _untransposed(other, labels)
+        if _are_planes(shape_of(source), named, "o"):
+            other, labels = source, named
+    right = [labels.index("i" if label == "f" else label) for label in order]
     b = Builder.before(op)
     kept = {k: op.attributes[k] for k in op.attributes if k == "precision_config"}
     value = b.dot_general(
-        op.operands[0], op.operands[1], contracting=(left, right),
+        op.operands[0], other, contracting=(left, right),
         element=element_of(op.results[0]), attributes=kept,
     )  # fmt: skip
     replace(op, [b.reshape(value, shape_of(op.results[0]))])
@@ -174,7 +246,7 @@ def _matrix(b: Builder, kernel: ir.Value) -> tuple[ir.Value, int]:
     """
     made, shape = kernel.owner, shape_of(kernel)
     if not isinstance(made, ir.Block) and made.name == "hlo.transpose":
-        order = [int(d) for d in decode_attribute(made.attributes["permutation"])]
+        order = _permutation(made.operation)
         sizes = shape_of(made.operands[0])
         if [d for d in order if sizes[d] > 1] == sorted(order[-2:], reverse=True):
             return b.reshape(made.operands[0], [shape[-1], shape[-2]]), 1
