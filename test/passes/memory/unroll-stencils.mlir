@@ -3,11 +3,11 @@
 // RUN: hlo-opt --compile-to=host %s | FileCheck %s --check-prefix=HOST
 
 // CHECK-LABEL: func.func @main
-// CHECK: hlo.while({{.*}}) {{.*}} attributes {hlo.trip_count = 10 : i64}
+// CHECK: hlo.while({{.*}}) {{.*}} attributes {hlo.trip_count = 20 : i64}
 // CHECK: } do {
 // CHECK-COUNT-2: hlo.reverse
 // What is computed in place is left as it is.
-// CHECK: hlo.while({{.*}}) {{.*}} attributes {hlo.trip_count = 20 : i64}
+// CHECK: hlo.while({{.*}}) {{.*}} attributes {hlo.trip_count = 40 : i64}
 // CHECK: } do {
 // CHECK: hlo.negate
 // CHECK-NOT: hlo.negate
@@ -20,7 +20,7 @@ func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %zero = hlo.constant dense<0> : tensor<i32>
   %0:2 = hlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<64x64xf32>
    cond {
-    %n = hlo.constant dense<20> : tensor<i32>
+    %n = hlo.constant dense<40> : tensor<i32>
     %c = hlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
     hlo.return %c : tensor<i1>
   } do {
@@ -31,7 +31,7 @@ func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   }
   %1:2 = hlo.while(%i = %zero, %a = %0#1) : tensor<i32>, tensor<64x64xf32>
    cond {
-    %n = hlo.constant dense<20> : tensor<i32>
+    %n = hlo.constant dense<40> : tensor<i32>
     %c = hlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
     hlo.return %c : tensor<i1>
   } do {
