@@ -17,6 +17,7 @@ centres of the outermost pieces are their ends, and f(c) is the limit.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ OUTPUT = ELEMENTWISE / "piece_tables.py"
 PIECES = 16
 TERMS = 6  # of q
 EVEN_PIECES = 32
+WIDTH = 88  # characters of a line of coefficients
 
 
 @dataclass(frozen=True)
@@ -173,8 +175,10 @@ def rows_text(table: Iterable[Sequence[float]]) -> list[str]:
     """The last argument of a table, and its end."""
     lines = ["    rows=("]
     for row in table:
-        lines += ["        (", *(f"            {value!r}," for value in row), "        ),"]
-    return [*lines, "    ),", ")"]
+        listed = textwrap.wrap(", ".join(map(repr, row)), WIDTH, break_on_hyphens=False)
+        lines += [f"        ({listed[0]}", *(f"         {line}" for line in listed[1:])]
+        lines[-1] += "),"
+    return [*lines, "    ),", ")  # fmt: skip"]
 
 
 def main() -> None:

@@ -8,10 +8,9 @@ from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.fusion.composites import wrap_chain
 from hlo.passes.fusion.fuse_updates import KIND
-from hlo.passes.hlo_to_loops.graph import Node, blocks_in, reading
+from hlo.passes.hlo_to_loops.graph import Node
 from hlo.passes.hlo_to_loops.window_choice import Windows
-from hlo.passes.hlo_to_loops.window_groups import collects, surroundings
-from hlo.passes.rewrite.walk import body_of, functions
+from hlo.passes.hlo_to_loops.window_groups import change_selections, collects, surroundings
 
 
 @dataclass(frozen=True)
@@ -33,17 +32,7 @@ class FuseSelections(Pass):
     """
 
     def run(self, module: ir.Module) -> bool:
-        changed = False
-        for function in functions(module).values():
-            if not ir.operations_named(function, ["hlo.select_and_scatter"]):
-                continue
-            with reading(body_of(function)) as region:
-                for block in blocks_in(region):
-                    makers = {node.source: node for node in block.nodes}
-                    for node in block.nodes:
-                        if node.name == "select_and_scatter":
-                            changed |= _fuse(node, makers)
-        return changed
+        return change_selections(module, _fuse)
 
 
 def _fuse(node: Node, nodes: dict[ir.Operation, Node]) -> bool:

@@ -174,9 +174,8 @@ def results_in_arguments(
 INLINED_CHARACTERS = 8_000
 INLINED_WORK = 2048
 INLINED_STACK_BYTES = 4096
-
-
-PIECES = 8  # for each thread, fewer than which would leave some without work at the end
+# Pieces of a kernel for each thread, fewer than which would leave some without work at the end.
+PIECES = 8
 
 
 def is_inlinable(kernel: Kernel) -> bool:

@@ -43,7 +43,7 @@ def emit_columns(region: Region, width: Width, space: ColumnSpace) -> Kernel:
     whole = [(t, o) for t, o in roots if t.size == size]
     columns = {t: o for t, o in roots if t.size != size}
     builder = Builder()
-    em = emitter_for(builder, inputs, width)
+    em = emitter_for(region, builder, inputs, width)
     folds = Folds.of(region)
     em.joint, em.earlier = folds.joint, folds.earlier
     lanes = lanes_for(width, space.extents)

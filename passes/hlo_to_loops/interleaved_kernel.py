@@ -34,7 +34,7 @@ def emit_interleaved(region: Region, width: Width) -> Kernel:
     """
     inputs, outputs = argument_buffers(region)
     builder = Builder()
-    em = emitter_for(builder, inputs, width)
+    em = emitter_for(region, builder, inputs, width)
     em.unrolled = em.apart = WOVEN_ROW
     size = region.results[0].size
     if any(root.size != size for root in region.results):

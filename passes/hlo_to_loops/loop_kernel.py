@@ -81,7 +81,7 @@ def at_best_width(region: Region, emit: Emit, *, tiles: bool = False) -> Kernel:
         if tiles:
             widths.insert(2, Width(lanes, gathers=True, woven=True, merged=True))
             widths.insert(1, Width(lanes, gathers=True, tiled=True))
-            if (whole := tile_lanes(region)) > lanes:
+            if (whole := _tile_lanes(region)) > lanes:
                 widths.insert(1, Width(whole, gathers=True, tiled=True))
     if tiles and (folds_are_short(region, WOVEN_ROW) or not has_fold(region)):
         widths.insert(0, Width(lanes, gathers=True, woven=True))
@@ -127,8 +127,11 @@ def lanes_for(width: Width, extents: Sequence[int]) -> int:
     return 0
 
 
-def emitter_for(builder: Builder, inputs: Mapping[Tensor, Buffer], width: Width) -> Emitter:
+def emitter_for(
+    region: Region, builder: Builder, inputs: Mapping[Tensor, Buffer], width: Width
+) -> Emitter:
     em = Emitter(builder, inputs)
+    provide_gates(em, region)
     em.gathers, em.folds_gather, em.row_lanes = width.gathers, width.folds_gather, width.row_lanes
     if em.gathers and em.folds_gather and em.row_lanes:  # folds of short rows
         em.apart = WOVEN_ROW
@@ -149,7 +152,7 @@ def emit_elements(region: Region, width: Width) -> Kernel:
     rows = [(t, o) for t, o in zip(region.results, outputs, strict=True) if t.size != size]
     builder = Builder()
     builder.outlines = True
-    em = emitter_for(builder, inputs, width)
+    em = emitter_for(region, builder, inputs, width)
     cuts = {cut for root, _ in whole for cut in em.cuts(root)}
     extents = merge_cuts(cuts | {size // max(root.size, 1) for root, _ in rows}, size)
     assert all(root.size * extents[-1] == size for root, _ in rows), "results of other rows"
@@ -161,7 +164,6 @@ def emit_elements(region: Region, width: Width) -> Kernel:
     if passes := len({folds.joint.get(n, (n,)) for n in region.nodes if n.name == "reduce"}):
         em.fetchers |= rows_ahead(inputs.values(), size, extents[-1], passes)
     em.folds_widely = builder.is_for_host and folds_widely(region)
-    provide_gates(em, region)
     em.kept = worth_keeping(region)
     em.ahead = computed_ahead(region, em.kept)
     written: set[Affine] = set()
@@ -277,7 +279,7 @@ def _whole_register(region: Region) -> int:
     return VECTOR_BITS // max(widest, 32)
 
 
-def tile_lanes(region: Region) -> int:
+def _tile_lanes(region: Region) -> int:
     """Elements of the widest type of a region that fill a register in memory."""
     widest = max((t.type.part_type.memory_bytes for t in _all_tensors(region)), default=4)
     return VECTOR_BITS // (8 * widest)

@@ -58,7 +58,7 @@ def emit_tiled(region: Region, width: Width) -> Kernel:
     """
     inputs, outputs = argument_buffers(region)
     builder = Builder()
-    em = emitter_for(builder, inputs, width)
+    em = emitter_for(region, builder, inputs, width)
     size = region.results[0].size
     extents = merge_cuts({cut for root in region.results for cut in em.cuts(root)}, size)
     lanes = lanes_for(width, extents)
@@ -74,7 +74,7 @@ def emit_tiled(region: Region, width: Width) -> Kernel:
             if _is_far(buffer) and buffer not in em.streams:
                 fetch_line(em, buffer, offset + lanes, "write")
 
-    if all(lanes * o.type.memory_bytes * o.type.parts >= LINE_BYTES for o in outputs):
+    if all(lanes * o.type.memory_bytes >= LINE_BYTES for o in outputs):
         emit_streaming(em, list(inputs.values()), outputs, lambda: nest.emit(em, body))
     else:
         nest.emit(em, body)

@@ -36,7 +36,7 @@ def _update_slice(region: Region, node: Node, width: Width) -> Kernel:
         whole -= 1
     strides, own = suffix_products(operand.shape), suffix_products(update.shape)
     builder = Builder()
-    em = emitter_for(builder, inputs, width)
+    em = emitter_for(region, builder, inputs, width)
     extents = merge_cuts(
         set(em.cuts(update)) | {own[d] for d in range(max(whole - 1, 0))}, update.size
     )

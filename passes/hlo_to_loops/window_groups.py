@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hlo import ir
-from hlo.passes.hlo_to_loops.graph import Node, splat_of
+from hlo.passes.hlo_to_loops.graph import Node, blocks_in, reading, splat_of
 from hlo.passes.hlo_to_loops.strided_loads import MOST_SKIPPED_UNDER_MASK
 from hlo.passes.hlo_to_loops.window_choice import MOST_UNROLLED, Windows
+from hlo.passes.rewrite.walk import body_of, functions
 
 MOST_PHASES = 16
 MOST_ENDS = 4  # vectors of windows of which some lanes have no element
@@ -58,6 +60,25 @@ class Along:
     def windows(self) -> int:
         """Those that cover any, from `first` on."""
         return self.groups + self.kept - 1
+
+
+def change_selections(
+    module: ir.Module, change: Callable[[Node, dict[ir.Operation, Node]], bool]
+) -> bool:
+    """Whether `change` changed one of a module's select_and_scatters; it is given each, and the
+    nodes of its block by their ops.
+    """
+    changed = False
+    for function in functions(module).values():
+        if not ir.operations_named(function, ["hlo.select_and_scatter"]):
+            continue
+        with reading(body_of(function)) as region:
+            for block in blocks_in(region):
+                nodes = {node.source: node for node in block.nodes}
+                for node in block.nodes:
+                    if node.name == "select_and_scatter":
+                        changed |= change(node, nodes)
+    return changed
 
 
 def surroundings(node: Node, nodes: dict[ir.Operation, Node]) -> tuple[Node | None, Node | None]:

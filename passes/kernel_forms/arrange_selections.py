@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from hlo import ir
 from hlo.passes.base import Pass
 from hlo.passes.hlo_to_loops.elemental.reductions import padding_pairs
-from hlo.passes.hlo_to_loops.graph import Node, blocks_in, reading
+from hlo.passes.hlo_to_loops.graph import Node
 from hlo.passes.hlo_to_loops.window_choice import Windows
-from hlo.passes.hlo_to_loops.window_groups import collects, surroundings
+from hlo.passes.hlo_to_loops.window_groups import change_selections, collects, surroundings
 from hlo.passes.kernel_forms.building import integers, transposed
-from hlo.passes.rewrite.walk import body_of, functions, replace
+from hlo.passes.rewrite.walk import replace
 
 # Attributes of the ops that are moved, with a number a dimension.
 _BY_DIMENSION = frozenset({
@@ -41,17 +41,7 @@ class ArrangeSelections(Pass):
     """
 
     def run(self, module: ir.Module) -> bool:
-        changed = False
-        for function in functions(module).values():
-            if not ir.operations_named(function, ["hlo.select_and_scatter"]):
-                continue
-            with reading(body_of(function)) as region:
-                for block in blocks_in(region):
-                    makers = {node.source: node for node in block.nodes}
-                    for node in block.nodes:
-                        if node.name == "select_and_scatter":
-                            changed |= _arrange(node, makers)
-        return changed
+        return change_selections(module, _arrange)
 
 
 def _arrange(node: Node, nodes: dict[ir.Operation, Node]) -> bool:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-
-import numpy as np
 
 from hlo import ir
 from hlo.passes.base import Pass
+from hlo.passes.hlo_to_loops.element_types import element_type
+from hlo.passes.hlo_to_loops.folds import identity_of
 from hlo.passes.kernel_forms.building import create, integers, reshaped
 from hlo.passes.kernel_forms.split_reductions import copy_body
 from hlo.passes.rewrite.builder import Builder
 from hlo.passes.rewrite.tensor_types import element_of, is_boolean, shape_of, size_of
 from hlo.passes.rewrite.walk import operations_named
 
-NEUTRAL = {
-    "hlo.add": lambda dtype: -0.0 if dtype.kind == "f" else 0,
-    "hlo.maximum": lambda dtype: -math.inf if dtype.kind == "f" else int(np.iinfo(dtype).min),
-    "hlo.minimum": lambda dtype: math.inf if dtype.kind == "f" else int(np.iinfo(dtype).max),
-}
+REDUCERS = frozenset({"hlo.add", "hlo.maximum", "hlo.minimum"})
 
 
 @dataclass(frozen=True)
@@ -73,7 +68,7 @@ def _reducer(op: ir.Operation) -> str | None:
         return None
     name, block = body[0].operation.name, op.regions[0].blocks[0]
     element = element_of(operand)
-    if name not in NEUTRAL or is_boolean(element):
+    if name not in REDUCERS or is_boolean(element):
         return None
     if set(body[0].operation.operands) != set(block.arguments):
         return None
@@ -85,7 +80,9 @@ def _reducer(op: ir.Operation) -> str | None:
 def _rewrite(op: ir.Operation, reducer: str, pieces: int) -> None:
     operand, indices, updates = op.operands
     shape, element = shape_of(operand), element_of(operand)
-    neutral = NEUTRAL[reducer](ir.types.to_dtype(element))
+    kind = element_type(ir.types.name_of(element))
+    neutral = identity_of(reducer.removeprefix("hlo."), kind)
+    assert neutral is not None, "such a reducer has one"
     numbers = ir.attributes.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
     count = size_of(shape_of(updates))
     b = Builder.before(op)

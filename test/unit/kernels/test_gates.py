@@ -131,8 +131,6 @@ def test_the_factor_is_as_precise_as_a_sum_with_one(
     x = np.random.default_rng(size).uniform(-9, 9, size).astype(np.float32)
     found = np.asarray(hlo.jit(function)(x)).astype(np.float64)
     assert np.all(np.abs(found - _exact(function, x)) <= 2 * UNIT * np.abs(x))
-    near = np.abs(x) < 1
-    assert np.all((np.abs(found - _exact(function, x)) <= 1.5 * UNIT * np.abs(x))[near])
 
 
 @pytest.mark.parametrize("function", [_by_tanh, _by_erf, nn.gelu])
@@ -159,6 +157,16 @@ def test_behind_a_product(rows: int) -> None:
     found = np.asarray(hlo.jit(lambda x, w, b: nn.gelu(x @ w + b))(x, w, bias))
     wanted = _exact(nn.gelu, (x.astype(np.float64) @ w + bias).astype(np.float32).ravel())
     np.testing.assert_allclose(found.ravel(), wanted, atol=2e-5, rtol=2e-5)
+
+
+@pytest.mark.parametrize("shape", [(40, 70), (64, 3), (100, 16)])
+def test_in_tiles_and_columns(shape: tuple[int, int]) -> None:
+    x = np.random.default_rng(1).standard_normal(shape).astype(np.float32) * 3
+    wanted = _exact(nn.gelu, x.ravel()).reshape(shape)
+    turned = np.asarray(hlo.jit(lambda x: nn.gelu(hnp.transpose(x)))(x))
+    np.testing.assert_allclose(turned, wanted.T, atol=1e-6)
+    sums = np.asarray(hlo.jit(lambda x: hnp.sum(nn.gelu(x), axis=0))(x))
+    np.testing.assert_allclose(sums, wanted.sum(0), atol=1e-4)
 
 
 @pytest.mark.skipif("avx512f" not in host_features(), reason="the host has no such look-up")
